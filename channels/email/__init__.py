@@ -1,9 +1,9 @@
 """E-mail: one message for each recipient on the way out, and replies, bounces and automatic mail on the way in.
 
-Out: ``channel`` sends, ``render`` builds headers and bodies from ``templates`` and ``template_views`` (``overrides``
-checks an operator's own, ``first_screen`` sets them so that a phone shows what matters first, ``reply_words`` has what
-is said in ten languages), ``mime`` writes the bytes, ``mail_server``, ``smtp`` and ``smtp_session`` bring them to the
-server.
+Out: ``channel`` sends, ``render`` builds headers and bodies from ``templates`` and ``template_views`` (``view_text``
+cleans what others wrote, ``choice_views`` makes buttons and links, ``overrides`` checks an operator's own templates,
+``first_screen`` sets them so that a phone shows what matters first, ``reply_words`` has what is said in ten
+languages), ``mime`` writes the bytes, ``mail_server``, ``smtp`` and ``smtp_session`` bring them to the server.
 
 In: ``imap`` fetches mail and ``lmtp_server`` takes it from a mail server. ``inbound`` reads one mail as a value:
 ``head`` reads its fields once, ``classify`` says what kind it is, ``authentication`` whether its sender is real,

@@ -22,6 +22,8 @@ from core.domain.signature_lines import KnownLines, Side, SignatureOffer, signat
 
 def without_called(words: OwnWords, called: KnownLines, choices: Sequence[NoticeChoice]) -> OwnWords:
     """``words`` without the lines that their writer has ``called`` their signature."""
+    if not called.digests:
+        return words
     names = Names.of(choices)
 
     def is_called(line: str, side: Side) -> bool:
@@ -29,7 +31,7 @@ def without_called(words: OwnWords, called: KnownLines, choices: Sequence[Notice
 
     lines = words.lines
     start = next((at for at, one in enumerate(lines) if one.strip() and not is_called(one, Side.ABOVE)), None)
-    if start is None or not called.digests:
+    if start is None:
         return words
     named, signed, disclaimed, below = (
         tuple(one for one in some if not is_called(one, Side.BELOW))

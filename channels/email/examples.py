@@ -16,8 +16,8 @@ from core.domain.action import ShownAction
 from core.domain.copies import replace
 from core.domain.notice import Links, Message, Notice, NoticeChoice, Purpose
 from core.domain.people import Address
+from core.domain.silence import Comes, Silence
 from core.domain.suspension import Kind, ResponseType, Style
-from core.domain.wording import Silence
 
 TOKEN = "abcdefghijklmnopqrstuvwx27"
 TO = Address("email", "alice@example.com", "alice@example.com")
@@ -48,7 +48,7 @@ FIRST = Notice(
     next_step="If nobody has answered by 2026-11-21 11:00 CET (10:00 UTC), the question goes out again: "
     "to you and bob@example.com, by mail.",
     zone=ZoneInfo("Europe/Berlin"),
-    unanswered=Silence("Silence until", datetime(2026, 11, 21, 12, tzinfo=UTC), "Deny refund"),
+    unanswered=Silence(Comes.VALUE, datetime(2026, 11, 21, 12, tzinfo=UTC), "Deny refund"),
     made_at=datetime(2026, 11, 21, 9, tzinfo=UTC),
 )
 
@@ -65,7 +65,7 @@ NOTICES: Mapping[str, Notice] = {
         next_step=None,
         silence="If fewer than 2 people answer by 2026-11-21 13:00 CET (12:00 UTC), the agent goes on with "
         "“Deny refund”.",
-        unanswered=Silence("Fewer than 2 answers by", FIRST.expires_at, "Deny refund"),
+        unanswered=Silence(Comes.VALUE, FIRST.expires_at, "Deny refund", 2),
         made_at=datetime(2026, 11, 21, 11, tzinfo=UTC),
         risk="high, says the agent",
         notes=(
@@ -95,7 +95,7 @@ NOTICES: Mapping[str, Notice] = {
         ),
         context={},
         silence="If nobody objects by 2026-11-21 13:00 CET (12:00 UTC), the agent goes ahead.",
-        unanswered=Silence("Silence until", FIRST.expires_at, "the agent goes ahead"),
+        unanswered=Silence(Comes.AHEAD, FIRST.expires_at),
     ),
     "text": replace(
         FIRST, question="What should the apology to the customer say?", response_type=ResponseType.TEXT, choices=()
@@ -109,7 +109,7 @@ NOTICES: Mapping[str, Notice] = {
         expires_at=None,
         next_step=None,
         silence="The agent waits until somebody answers.",
-        unanswered=Silence("No deadline", then="the agent waits"),
+        unanswered=Silence(Comes.WAITS),
         links=Links("https://handraise.example.com/q/HR-7F3K"),
         zone=None,
     ),

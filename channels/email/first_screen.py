@@ -21,6 +21,8 @@ from math import ceil
 from typing import Protocol
 from unicodedata import east_asian_width
 
+from core.domain.wording import shortened
+
 HEIGHT = 667
 """CSS pixels."""
 _ALMOST = 740
@@ -142,7 +144,7 @@ def _height(asked: Asked, way: Setting) -> int:
 
 def named(choices: Sequence[Choosable], mark: str = ".") -> str:
     """``1. Approve refund · 2. Deny refund``; of many the first, and how many more there are."""
-    names = [f"{one.number}{mark} {_cut(one.label, _NAMED)}" for one in choices[:_MOST_NAMED]]
+    names = [f"{one.number}{mark} {shortened(one.label, _NAMED)}" for one in choices[:_MOST_NAMED]]
     more = len(choices) - len(names)
     return " · ".join([*names, *([f"{more} more"] if more > 0 else [])])
 
@@ -174,13 +176,13 @@ def _button(choice: Choosable, label: int, description: int) -> int:
 def _question_opening(text: str) -> str | None:
     """What of a question stands above the buttons that approve nothing; ``None`` if all of it does."""
     is_long = len(text) > LONG_QUESTION or _lines(text, _USUAL.long[1]) > 2 * _OPENING_LINES
-    return _cut(" ".join(text.split()), _OPENING) if is_long else None
+    return shortened(" ".join(text.split()), _OPENING) if is_long else None
 
 
 def _action_opening(text: str) -> str | None:
     if _lines(text, _USUAL.action[1], mono=True) <= 2 * _OPENING_LINES:
         return None
-    return _cut("\n".join(text.splitlines()[:_OPENING_LINES]), _OPENING).removesuffix("…") + "…"
+    return shortened("\n".join(text.splitlines()[:_OPENING_LINES]), _OPENING).removesuffix("…") + "…"
 
 
 _ENOUGH = 5_000
@@ -206,7 +208,3 @@ def _columns(text: str) -> float:
     """How wide it is, in small letters."""
     wide = 0 if text.isascii() else sum(east_asian_width(sign) in "WF" for sign in text)
     return len(text) + 0.35 * len(_WIDE.findall(text)) + 0.9 * wide
-
-
-def _cut(text: str, longest: int) -> str:
-    return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"

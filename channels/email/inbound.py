@@ -57,6 +57,7 @@ from channels.grammar.signatures import (
     without_farewell,
 )
 from core.domain.notice import NoticeChoice
+from core.domain.signature_lines import NOTHING_CALLED, KnownLines
 from core.domain.suspension import ResponseType
 
 LONGEST_HEAD = 256 * 1024
@@ -225,9 +226,9 @@ def _read(digest: str, message: Message, rules: MailRules, sender: str | None, r
     )
     if kind is MailKind.REPLY:
         words = body_words(message, head.writer, rules.gateway_lines)
-        if not is_machine_mail((*words.lines, *words.named)):
-            return replace(_with_sender(mail, head, rules), words=words)
-        mail = replace(mail, kind=(kind := MailKind.AUTO))
+        if is_machine_mail((*words.lines, *words.named)):
+            return replace(_with_sender(mail, head, rules), kind=MailKind.AUTO, is_away=is_away(head))
+        return replace(_with_sender(mail, head, rules), words=words)
     if kind is MailKind.AUTO:
         return replace(_with_sender(mail, head, rules), is_away=is_away(head))
     if kind in {MailKind.BOUNCE, MailKind.RECEIPT, MailKind.COMPLAINT}:
@@ -256,10 +257,12 @@ def read_reply(
     form_schema: Mapping[str, JsonValue] | None = None,
     question: str = "",
     known: Circumstances = UNKNOWN,
+    called: KnownLines = NOTHING_CALLED,
 ) -> Reading:
-    """As :func:`channels.grammar.reader.read_answer`. A doubt about the mail itself leaves nothing that decides."""
+    """As :func:`channels.grammar.reader.read_answer`. A doubt about the mail itself leaves nothing that decides.
+    ``called`` are the lines that its writer has called their signature."""
     if response_type in _BY_CHOICES:
-        words = without_called(words, known.signature, choices)
+        words = without_called(words, called, choices)
     known = with_language(words, known)
     reading, names = read_answer(words.lines, response_type, choices, form_schema, question, known), Names.of(choices)
     match reading:

@@ -26,8 +26,8 @@ from channels.email.html import read_page
 from channels.email.own_words import own_words
 from channels.email.quoting import MARKER
 from channels.email.render import message_mail, notice_mail, view_of
-from channels.email.template_views import ROOMS
 from channels.email.templates import OURS, PartMissing, Templates, environment, is_html, loader_of, rendered
+from channels.email.view_text import ROOMS
 from core.domain.notice import Notice
 from core.errors import ConfigError
 

@@ -12,8 +12,9 @@ from channels.email import template_views as views
 from channels.email.addressing import Mailboxes
 from channels.email.delivery_reports import RETURN_ID
 from channels.email.mime import OutgoingMail, compose, display_address, header_text
-from channels.email.template_views import ROOMS, MailBudget, View, message_view, notice_view, of_both, one_line
+from channels.email.template_views import View, message_view, notice_view
 from channels.email.templates import MailBodies, Templates
+from channels.email.view_text import ROOMS, MailBudget, of_both, one_line
 from core.domain.copies import replace
 from core.domain.notice import Links, Message, Notice, Proposal, Purpose, WhenCut, sight_needed
 from core.domain.people import Address

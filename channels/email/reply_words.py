@@ -12,9 +12,9 @@ from functools import cache
 from pathlib import Path
 
 from channels.grammar.phrases import LANGUAGES
+from core.domain.notice import DEFAULT_LANGUAGE
 
 _FOLDER = Path(__file__).parent / "languages"
-ENGLISH = "en"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class ReplyWords:
 @cache
 def reply_words(language: str) -> ReplyWords:
     """Those of ``language`` (``de``), or the English ones if there are none."""
-    known = language if language in LANGUAGES else ENGLISH
+    known = language if language in LANGUAGES else DEFAULT_LANGUAGE
     read = tomllib.loads((_FOLDER / f"{known}.toml").read_text("utf-8"))
     why = read.pop("why")
     return ReplyWords(known, read, why)

@@ -72,13 +72,6 @@ class Judge:
         linked = any("stylesheet" in (one.get("rel") or "").lower() for one in root.iter("link"))
         return cls(sheet, max(sheet.sight, Visibility.UNSURE if linked else Visibility.SHOWN), Visibility.UNSURE)
 
-    @staticmethod
-    def _without(element: etree._Element, tag: str) -> frozenset[str]:
-        """What hides nothing in an element without text."""
-        if len(element):
-            return GAP if all(one.tag == "br" for one in element) else BLANK
-        return BARE if tag in {"td", "th"} else BOXES if tag in _BOXES else NOTHING
-
     @property
     def looks_at_all(self) -> bool:
         """Whether an element without attributes has to be judged too."""
@@ -86,13 +79,7 @@ class Judge:
 
     def judge(self, element: etree._Element, tag: str, size: float) -> tuple[Visibility, float]:
         """Of an element in letters of ``size`` pixels, with the size of the letters in it."""
-        is_box = tag in _BOXES
-        own = style_of(element.get("style") or "", without=BOXES if is_box else NOTHING)
-        if own.sight is not Visibility.SHOWN and not _has_text(element):
-            own = style_of(element.get("style") or "", without=self._without(element, tag))
-        style = (element.get("style") or "").lower()
-        if _HUGE.search(style) or ("relative" in style and not _has_text(element)):  # this could be laid over words
-            own = replace(own, sight=max(own.sight, Visibility.UNSURE))
+        own, is_box = _own_style(element, tag), tag in _BOXES
         ruled = self.sheet.style_for(tag, _names(element), is_box=is_box) if self.sheet.rules else TextStyle()
         sight = max(own.sight, ruled.sight, _sight_of_attributes(element))
         if tag in _EMPTY and sight is Visibility.HIDDEN:
@@ -103,6 +90,26 @@ class Judge:
         if inner < SMALLEST:
             sight = max(sight, Visibility.UNSURE)
         return (Visibility.UNSURE if sight is Visibility.HIDDEN and not _has_text(element) else sight), inner
+
+
+def _own_style(element: etree._Element, tag: str) -> TextStyle:
+    """What its own ``style="…"`` does."""
+    text = element.get("style") or ""
+    own = style_of(text, without=BOXES if tag in _BOXES else NOTHING)
+    is_moved = "relative" in text.lower()
+    is_blank = (is_moved or own.sight is not Visibility.SHOWN) and not _has_text(element)
+    if is_blank:
+        own = style_of(text, without=_harmless_in_blank(element, tag))
+    if _HUGE.search(text) or (is_blank and is_moved):  # a box without words may lie over those of others
+        return replace(own, sight=max(own.sight, Visibility.UNSURE))
+    return own
+
+
+def _harmless_in_blank(element: etree._Element, tag: str) -> frozenset[str]:
+    """What hides nothing in an element without text."""
+    if len(element):
+        return GAP if all(one.tag == "br" for one in element) else BLANK
+    return BARE if tag in {"td", "th"} else BOXES if tag in _BOXES else NOTHING
 
 
 def could_be_laid_over(element: etree._Element) -> bool:

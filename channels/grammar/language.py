@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from channels.grammar.phrases import COMMON, Line
+from core.domain.notice import DEFAULT_LANGUAGE
 
 _MOST_LINES = 200
 _LONGEST_LINE = 400
@@ -35,4 +36,4 @@ def _weight(word: str) -> int:
 
 def first_known(*texts: Iterable[str]) -> str:
     """The language of the first of ``texts`` that shows one; English if none does."""
-    return next((found for lines in texts if (found := language_of(lines)) is not None), "en")
+    return next((found for lines in texts if (found := language_of(lines)) is not None), DEFAULT_LANGUAGE)

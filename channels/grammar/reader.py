@@ -21,7 +21,6 @@ from channels.grammar.phrases import ANY, BUSY, CLAIM, LANGUAGES, POLITE, REASON
 from channels.grammar.salutations import unaddressed
 from channels.grammar.signatures import without_farewell
 from core.domain.notice import NoticeChoice, Proposal
-from core.domain.signature_lines import NOTHING_CALLED, KnownLines
 from core.domain.suspension import ResponseType
 
 _ASSENT = Names({" ".join(words): frozenset({0}) for words in ANY["assent"].listed}, {"yes": 0})
@@ -42,13 +41,11 @@ _REASON = re.compile(r"\s*([^\W\d_]{1,20})\s?[:：]\s*(.*)")
 class Circumstances:
     """What is known of who writes, beside their words. ``seen`` is what they may have had before their eyes: proposals,
     and ``None`` for the question itself. ``language`` is what the rest of their reply is written in. ``okay``: a bare
-    "ok" is a yes, and no "I have seen it". ``signature`` are the lines that they have called theirs, ``writer`` is
-    their name and address."""
+    "ok" is a yes, and no "I have seen it". ``writer`` is their name and address."""
 
     seen: Sequence[Proposal | None] = ()
     language: str | None = None
     okay: bool = False
-    signature: KnownLines = NOTHING_CALLED
     writer: str = ""
 
 
@@ -201,7 +198,7 @@ def _read_text(text: str) -> Reading:
 
 
 def _is_claim(text: str) -> bool:
-    return isinstance(_read_choice(text.split("\n"), Names.of(())), ClaimWord)
+    return isinstance(_read_choice(text.split("\n"), _NOBODYS), ClaimWord)
 
 
 def _read_form(text: str, form_schema: Mapping[str, JsonValue] | None) -> Reading:

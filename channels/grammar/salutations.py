@@ -22,7 +22,9 @@ _WORD = re.compile(r"[^\W\d_]+")
 _GREETING, _THANKS = ANY["greeting"], FAREWELL | ANY["thanks"]
 _PRODUCT = {("handraise",), ("team",), ("all",), ("bot",)}
 _STEMS = tuple(one for (one, *_) in SPEAKING["stems"].listed)
-"""What stands in words that decide, count or limit, whatever is put before or behind it."""
+"""What words begin with that decide, count or limit; the long ones may have something before them."""
+_TELLING = 5
+"""Letters."""
 
 
 def unaddressed(lines: Sequence[str], options: Collection[Phrase] = (), writer: str = "") -> list[str]:
@@ -86,7 +88,7 @@ def _is_name(word: str) -> bool:
         and word[0].isupper()
         and not word.isupper()
         and not has_speaking_word(word)
-        and not any(stem in folded for stem in _STEMS)
+        and not any(folded.startswith(stem) or (len(stem) >= _TELLING and stem in folded) for stem in _STEMS)
     )
 
 

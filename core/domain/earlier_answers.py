@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from datetime import timedelta, tzinfo
 
 from core.domain.suspension import EarlierAnswer, Status, Suspension
-from core.domain.wording import told_at
+from core.domain.wording import shortened, told_at
 
 SHOWN_FOR = timedelta(days=30)
 MOST = 20
@@ -69,5 +69,4 @@ def _one_line(text: str) -> str:
 
 
 def _cut(text: str, longest: int) -> str:
-    text = text.strip()
-    return text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"
+    return shortened(text.strip(), longest)

@@ -18,6 +18,7 @@ from pydantic import JsonValue
 from core.domain.action import ShownAction, shown_action
 from core.domain.earlier_answers import shown
 from core.domain.quorum import responders
+from core.domain.silence import Silence, silence_of, what_silence_means
 from core.domain.suspension import (
     ActionReport,
     Ask,
@@ -31,19 +32,17 @@ from core.domain.suspension import (
     Status,
     Style,
     Suspension,
-    told_value,
 )
 from core.domain.wording import (
     AgentTold,
     Risk,
-    Silence,
     agent_told,
     next_step,
     notes,
+    shown_value,
     stated_risk,
     told_at,
     told_risk,
-    too_few,
 )
 
 
@@ -135,14 +134,14 @@ class Notice:
     @property
     def in_short(self) -> str:
         """What comes of silence, in one line."""
-        return self.silence if self.unanswered is None else self.unanswered.told(self.made_at, self.zone)
+        return self.silence if self.unanswered is None else self.unanswered.in_short(self.made_at, self.zone)
 
     @property
     def in_brief(self) -> str:
         """The same without how long that is."""
         if self.unanswered is None:
             return self.silence
-        return self.unanswered.told(self.made_at, self.zone, with_span=False)
+        return self.unanswered.in_short(self.made_at, self.zone, with_span=False)
 
     @property
     def negatives(self) -> tuple[NoticeChoice, ...]:
@@ -378,51 +377,6 @@ def shown_choices(ask: Ask) -> tuple[NoticeChoice, ...]:
         )
         for index, choice in enumerate(ask.choices)
     )
-
-
-def what_silence_means(suspension: Suspension, zone: tzinfo | None = None) -> str:
-    """What happens if nobody answers, as one sentence that a responder can act on."""
-    ask = suspension.ask
-    if suspension.asks_back is not None:
-        until = told_at(suspension.asks_back.until, zone)
-        return f"Reminders and the deadline wait while the agent is asked back, until {until} at the latest."
-    if suspension.expires_at is None:
-        return "The agent waits until somebody answers."
-    deadline = told_at(suspension.expires_at, zone)
-    unless = "nobody objects" if ask.kind is Kind.VETO else too_few(suspension, "answers", "answer")
-    fallback = _fallback(suspension)
-    then = _without_answer(suspension) if fallback is None else f"the agent goes on with “{fallback}”"
-    return f"If {unless} by {deadline}, {then}."
-
-
-def silence_of(suspension: Suspension) -> Silence:
-    """:func:`what_silence_means` in a few words."""
-    if suspension.asks_back is not None:
-        return Silence("The deadline waits for the agent until", suspension.asks_back.until)
-    if suspension.expires_at is None:
-        return Silence("No deadline", then="the agent waits")
-    needed, fallback = suspension.ask.answers_required, _fallback(suspension)
-    opening = "Silence until" if needed == 1 else f"Fewer than {needed} answers by"
-    then = _without_answer(suspension) if fallback is None else fallback.strip() or "“”"
-    return Silence(opening, suspension.expires_at, then)
-
-
-def _fallback(suspension: Suspension) -> str | None:
-    """What the agent goes on with after silence; ``None`` if that is nothing."""
-    ask = suspension.ask
-    if ask.kind is Kind.VETO or not ask.policy.final_fallback_policy.continues:
-        return None
-    return shown_value(suspension, ask.fallback_value)
-
-
-def _without_answer(suspension: Suspension) -> str:
-    return "the agent goes ahead" if suspension.ask.kind is Kind.VETO else "the agent stops"
-
-
-def shown_value(suspension: Suspension, value: JsonValue) -> str:
-    """A value as people read it: the label of the choice it is, else its text."""
-    choice = suspension.ask.choice(value)
-    return told_value(value) if choice is None else choice.label
 
 
 def _by(suspension: Suspension, ended: Ended) -> str | None:

@@ -7,10 +7,10 @@ from __future__ import annotations
 from datetime import tzinfo
 
 from core.domain.copies import replace
-from core.domain.notice import Message, Purpose, build_ending, shown_value
+from core.domain.notice import Message, Purpose, build_ending
 from core.domain.quorum import answer_of
 from core.domain.suspension import Status, Suspension
-from core.domain.wording import AgentTold, so_far, told_at, told_report, why_never
+from core.domain.wording import AgentTold, shown_value, so_far, told_at, told_report, why_never
 
 _LONGEST_SHOWN = 500
 """A long answer is recorded in whole and confirmed by its beginning."""

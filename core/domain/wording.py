@@ -1,7 +1,7 @@
 """Wording: sentences about a question that every channel shows alike. Pure.
 
 - instants: UTC to the minute, with the reader's local time before it if their zone is known; and how far off they are;
-- silence: what comes of it, in a few words;
+- values: as people read them, and shortened;
 - the next step: what the ladder does if nobody answers, and when;
 - notes: how many answers are needed, who has given one, who was handed the question, what was clarified. What
   somebody answered is not said, so that whoever answers next makes up their own mind;
@@ -15,7 +15,6 @@ Source: RFC-0026 §4.1 (the ladder); API.md §3 (its times); RFC-0025 §7 (``ris
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from enum import StrEnum
 from urllib.parse import urlsplit
@@ -24,7 +23,16 @@ from pydantic import JsonValue
 
 from core.domain import quorum
 from core.domain.people import RecipientKind, parse_recipient
-from core.domain.suspension import ActionReport, ActionStatus, Ask, Clarification, PlannedAttempt, Suspension, Via
+from core.domain.suspension import (
+    ActionReport,
+    ActionStatus,
+    Ask,
+    Clarification,
+    PlannedAttempt,
+    Suspension,
+    Via,
+    told_value,
+)
 
 
 def told_at(at: datetime, zone: tzinfo | None = None) -> str:
@@ -62,34 +70,20 @@ def span(length: timedelta) -> str:
     return _two(length // _DAY, "days", length % _DAY // _HOUR, "h")
 
 
-@dataclass(frozen=True, slots=True)
-class Silence:
-    """What comes of silence in a few words: how they begin, until when it lasts, and what happens ``then``."""
-
-    opening: str
-    until: datetime | None = None
-    then: str = ""
-
-    def told(self, now: datetime | None, zone: tzinfo | None = None, *, with_span: bool = True) -> str:
-        """``Silence until 13:00 (in 2 h): Deny refund``. ``now`` is when it is told, as far as that is known."""
-        return ": ".join(filter(None, (f"{self.opening}{self._when(now, zone, with_span)}", self.then)))
-
-    def _when(self, now: datetime | None, zone: tzinfo | None, with_span: bool) -> str:
-        if self.until is None:
-            return ""
-        ahead = timedelta() if now is None else self.until - now
-        beside = f" (in {span(_to_a_minute(ahead))})" if with_span and ahead > timedelta() else ""
-        return f" {told_soon(self.until, now, zone)}{beside}"
-
-
-def _to_a_minute(length: timedelta) -> timedelta:
-    """The nearest whole minute: a mail that goes out a second late has its two hours yet."""
-    return max((length + _MINUTE / 2) // _MINUTE * _MINUTE, _MINUTE)
-
-
 def _two(large: int, large_unit: str, small: int, small_unit: str) -> str:
     rest = f" {small} {small_unit}" if small else ""
     return f"{large} {large_unit}{rest}"
+
+
+def shortened(text: str, most: int) -> str:
+    """At most ``most`` characters, the last of them an ellipsis if some are missing."""
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
+
+
+def shown_value(suspension: Suspension, value: JsonValue) -> str:
+    """A value as people read it: the label of the choice it is, else its text."""
+    choice = suspension.ask.choice(value)
+    return told_value(value) if choice is None else choice.label
 
 
 def _to_the_minute(at: datetime) -> str:

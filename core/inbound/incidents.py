@@ -22,6 +22,7 @@ from core.domain.vocabulary import Claimed, Released
 from core.engine.outages import locked
 from core.engine.permissions import Permissions
 from core.engine.transitions import Transitions
+from core.inbound.settle import HOUR, MOST_ECHOES
 from core.ports import Clock
 from core.store import incidents, markers, outbox
 from core.store.database import Database, Tx
@@ -56,11 +57,6 @@ class Done:
 
     repeated: bool = False
     refused: Mapping[str, str] = field(default_factory=dict)
-
-
-_HOUR = timedelta(hours=1)
-MOST_ECHOES = 6
-"""To one person about one question within an hour (API.md §6)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +153,7 @@ class Incidents:
     def _may_say(self, tx: Tx, saying: Saying, key: str) -> bool:
         if saying.echoed is not None:
             now = self.clock.now()
-            return markers.may_write_back(tx, "echo", *saying.echoed, key, now, most=MOST_ECHOES, span=_HOUR)
+            return markers.may_write_back(tx, "echo", *saying.echoed, key, now, most=MOST_ECHOES, span=HOUR)
         return saying.once is None or self.once(tx, *saying.once)
 
     def once(self, tx: Tx, what: Marker, key: str) -> bool:

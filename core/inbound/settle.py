@@ -29,6 +29,8 @@ from core.store.outbox import Row, tell_row
 from core.store.quarantine import Quarantined
 
 HOUR = timedelta(hours=1)
+MOST_ECHOES = 6
+"""To one person about one question within an hour (API.md §6)."""
 
 
 @dataclass(frozen=True, slots=True)

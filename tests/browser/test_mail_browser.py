@@ -16,8 +16,8 @@ from channels.email.examples import FIRST, NOTICES
 from channels.email.first_screen import HEIGHT
 from core.domain.action import ShownAction
 from core.domain.notice import Notice, NoticeChoice
+from core.domain.silence import Comes, Silence
 from core.domain.suspension import ResponseType, Style
-from core.domain.wording import Silence
 from tests.channels.email.test_email_looks import html_of, mail_of
 
 pytestmark = pytest.mark.browser
@@ -73,7 +73,7 @@ WHOLE: dict[str, Notice] = {
     "all that is ordinary at once": acting(NESTED, question=LONG, risk="high, says the agent", choices=FOUR),
     "all that is ordinary, flat": acting(FLAT, question=LONG, risk="high, says the agent", choices=FOUR),
     "two lines of what silence does": acting(
-        NESTED, question=LONG, choices=FOUR, unanswered=Silence("Silence until", FIRST.expires_at, "Tell the people")
+        NESTED, question=LONG, choices=FOUR, unanswered=Silence(Comes.VALUE, FIRST.expires_at, "Tell the people")
     ),
     "Hebrew": replace(
         FIRST,

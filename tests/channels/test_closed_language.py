@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from channels.email.choice_views import prefilled
 from channels.email.inbound import read_reply
 from channels.email.own_words import own_words
-from channels.email.template_views import prefilled
 from channels.grammar.phrases import ANY, LANGUAGES, Words
 from channels.grammar.reader import ClaimWord, Matched, Reading, read_answer
 from channels.pagerduty.webhooks import read_answer_in, read_note

@@ -16,7 +16,7 @@ import pytest
 from channels.email.called_lines import offer_of
 from channels.email.inbound import read_mail, read_reply
 from channels.email.own_words import OwnWords
-from channels.grammar.reader import Circumstances, Matched, Unclear
+from channels.grammar.reader import Matched, Unclear
 from core.domain.notice import NoticeChoice
 from core.domain.signature_lines import NOTHING_CALLED, KnownLines
 from core.domain.suspension import ResponseType
@@ -56,7 +56,7 @@ def test_whatever_it_says_one_press_makes_the_next_answer_decide(one: Mapping[st
         called = KnownLines("alice", offer.digests(KEY, "alice"), KEY)
 
     again = words_of(one, f"2\n\n{PLACES[place](one)}\n")
-    reading = read_reply(again, ResponseType.CHOICE, REFUND, known=Circumstances(signature=called))
+    reading = read_reply(again, ResponseType.CHOICE, REFUND, called=called)
 
     assert isinstance(reading, Matched)
     assert reading.index == 1

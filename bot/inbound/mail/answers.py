@@ -49,14 +49,14 @@ from core.domain.reception import (
     TooLate,
     Unclaimed,
 )
-from core.domain.signature_lines import NOTHING_CALLED, SignatureOffer
+from core.domain.signature_lines import NOTHING_CALLED, KnownLines, SignatureOffer
 from core.domain.suspension import Suspension, Via
 from core.domain.wording import AgentTold, okay_is_yes
 from core.engine.engine import Engine
 from core.engine.queries import Holder
 from core.engine.signature_lines import SignatureLines
 from core.errors import NotShownWhole
-from core.inbound.settle import Correspondence, Offered, TimelineEntry, Understood, WriteBack
+from core.inbound.settle import MOST_ECHOES, Correspondence, Offered, TimelineEntry, Understood, WriteBack
 
 log = structlog.get_logger(__name__)
 
@@ -64,8 +64,6 @@ SENT_BY_ANOTHER = "sent_by_another"
 """Somebody who may not answer has sent it in the writer's name."""
 NOTHING_MORE: Mapping[str, JsonValue] = {}
 SOMEBODY_ELSE = "somebody else"
-MOST_ECHOES = 6
-"""To one person about one question within an hour (API.md §6)."""
 _LOOKED_AT = 2_000
 """Characters of somebody's words that are shown in part."""
 _STRANGERS = "?"
@@ -86,8 +84,8 @@ class _Reaction:
     about: Suspension
     words: Words
     again: Words | None = None
-    offered: SignatureOffer | None = None
     """What they get in place of one of that kind too many within the hour: the page's link."""
+    offered: SignatureOffer | None = None
 
 
 class Replies:
@@ -174,7 +172,8 @@ class Replies:
         if len({one.suspension.id for one in mine}) > 1:
             return await self._echo(mail, Unclear("two_questions"), holder)
         known = await self._known(mail, holder)
-        reading = _reading(mail, holder.suspension, await self._shown(holder.suspension), known)
+        called = NOTHING_CALLED if self._is_shared(holder) else await self._signatures.known(holder.actor.identity)
+        reading = _reading(mail, holder.suspension, await self._shown(holder.suspension), known, called)
         log.info("mail.read", mail=mail.digest[:12], ref=holder.suspension.ask.ref, reading=_name(reading))
         return await self._carry_out(mail, reading, holder, known)
 
@@ -205,9 +204,7 @@ class Replies:
         seen = [one.proposal for one in (*answered, *told[-1:])]
         directory = self._permissions.responders.language(holder.actor.identity)
         language = answered[0].language if answered else directory
-        signature = NOTHING_CALLED if self._is_shared(holder) else await self._signatures.known(holder.actor.identity)
-        okay = okay_is_yes(holder.suspension.ask)
-        return Circumstances(seen if answered else [None, *seen], language, okay, signature)
+        return Circumstances(seen if answered else [None, *seen], language, okay_is_yes(holder.suspension.ask))
 
     def _is_shared(self, holder: Holder) -> bool:
         """Whether several people write from there: what one of them calls their signature would be another's words."""
@@ -222,11 +219,11 @@ class Replies:
             return await self._too_late(current, holder)
         suspension = holder.suspension
         must_open = await self._channel_views.must_open(CHANNEL, suspension)
-        echo = self._read_as(mail, reading, await self._shown(suspension), must_open=must_open)
-        choices = shown_choices((await self._shown(suspension)).ask)
-        offered = None
+        shown = await self._shown(suspension)
+        echo, offered = self._read_as(mail, reading, shown, must_open=must_open), None
         if known is not None and not self._is_shared(holder):
-            offered = offer_of(mail.words, choices, reading.first, with_language(mail.words, known))
+            known = with_language(mail.words, known)
+            offered = offer_of(mail.words, shown_choices(shown.ask), reading.first, known)
         echo = replace(echo, zone=self._zone(holder), offers=offered is not None)
         words, instead = partial(echo_mail, echo=echo), partial(page_mail, language=echo.language)
         return _Reaction(reading.reason, "echo", suspension, words, instead, offered)
@@ -323,12 +320,14 @@ def _open_first(holder: Holder, reason: str) -> _Reaction:
     return _Reaction(reason, "link", holder.suspension, open_first_mail)
 
 
-def _reading(mail: Inbound, suspension: Suspension, shown: Suspension, known: Circumstances) -> Reading:
+def _reading(
+    mail: Inbound, suspension: Suspension, shown: Suspension, known: Circumstances, called: KnownLines
+) -> Reading:
     """Choices are named as they were shown; a form's fields are those that the agent asked for."""
     ask = suspension.ask
     schema = form_schema_of(ask.form_schema, ask.context)
     choices = shown_choices(shown.ask)
-    return read_reply(mail.words, ask.response_type, choices, schema, shown.ask.question, known)
+    return read_reply(mail.words, ask.response_type, choices, schema, shown.ask.question, known, called)
 
 
 def _proposal(reading: Unclear, shown: Suspension, *, must_open: bool) -> Proposal | None:

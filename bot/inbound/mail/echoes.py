@@ -13,14 +13,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 
-from channels.email.reply_words import ENGLISH, ReplyWords, reply_words
+from channels.email.reply_words import ReplyWords, reply_words
 from channels.grammar.reader import way_to_write
 from core.domain.action import shown_action
 from core.domain.copies import replace
-from core.domain.notice import LinkTo, Message, NoticeChoice, Opens, Proposal, Purpose, shown_choices, shown_value
+from core.domain.notice import DEFAULT_LANGUAGE, LinkTo, Message, NoticeChoice, Opens, Proposal, Purpose, shown_choices
 from core.domain.short_messages import about
-from core.domain.suspension import Kind, ResponseType, Suspension
-from core.domain.wording import told_at
+from core.domain.silence import Comes, silence_of
+from core.domain.suspension import ResponseType, Suspension
+from core.domain.wording import shortened, told_at
 
 QUOTED = 200
 """Characters of a reply that are repeated to its writer."""
@@ -47,7 +48,7 @@ class Echo:
     proposal: Proposal | None = None
     fields: str | None = None
     unfit: str | None = None
-    language: str = ENGLISH
+    language: str = DEFAULT_LANGUAGE
     zone: tzinfo | None = None
     must_open: bool = False
     offers: bool = False
@@ -113,18 +114,18 @@ def _numbers(choices: Sequence[NoticeChoice], words: ReplyWords) -> str:
 
 def _silence(shown: Suspension, words: ReplyWords, zone: tzinfo | None) -> str:
     """What happens if nobody answers."""
-    ask = shown.ask
-    if shown.asks_back is not None:
-        return words["asked_back"].format(until=told_at(shown.asks_back.until, zone))
-    if shown.expires_at is None:
-        return words["silence_waits"]
-    until = told_at(shown.expires_at, zone)
-    if ask.kind is Kind.VETO:
-        return words["silence_ahead"].format(until=until)
-    if ask.policy.final_fallback_policy.continues:
-        value = _brief(shown_value(shown, ask.fallback_value), _MOST_SHOWN)
-        return words["silence_value"].format(until=until, value=value)
-    return words["silence_stops"].format(until=until)
+    silence = silence_of(shown)
+    until = "" if silence.until is None else told_at(silence.until, zone)
+    return words[_SILENCE[silence.comes]].format(until=until, value=_brief(silence.value, _MOST_SHOWN))
+
+
+_SILENCE = {
+    Comes.WAITS: "silence_waits",
+    Comes.ASKED_BACK: "asked_back",
+    Comes.AHEAD: "silence_ahead",
+    Comes.VALUE: "silence_value",
+    Comes.STOPS: "silence_stops",
+}
 
 
 def _action(shown: Suspension, words: ReplyWords) -> Iterator[str]:
@@ -136,13 +137,12 @@ def _action(shown: Suspension, words: ReplyWords) -> Iterator[str]:
 def _wrote(echo: Echo, words: ReplyWords) -> Iterator[str]:
     own = echo.own.strip()
     if own and echo.fields is None:  # these say all of it
-        kept = own if len(own) <= QUOTED else own[: QUOTED - 1].rstrip() + "…"
-        yield "\n".join([words["wrote"], *(f"> {line}" for line in kept.splitlines() if line.strip())])
+        lines = shortened(own, QUOTED).splitlines()
+        yield "\n".join([words["wrote"], *(f"> {line}" for line in lines if line.strip())])
 
 
 def _brief(text: str, most: int) -> str:
-    flat = " ".join(text.split())
-    return flat if len(flat) <= most else flat[: most - 1].rstrip() + "…"
+    return shortened(" ".join(text.split()), most)
 
 
 def _message(

@@ -6,10 +6,10 @@ from datetime import tzinfo
 
 from core.domain.copies import replace
 from core.domain.machine import held_until, next_attempt_at
-from core.domain.notice import LinkTo, Message, Opens, Purpose, build_ending, shown_choices, shown_value
+from core.domain.notice import LinkTo, Message, Opens, Purpose, build_ending, shown_choices
 from core.domain.short_messages import about, in_brief, recorded_partly
 from core.domain.suspension import Suspension
-from core.domain.wording import AgentTold, agent_told, told_at
+from core.domain.wording import AgentTold, agent_told, shown_value, told_at
 
 _PAGE = LinkTo(Opens.QUESTION)
 

@@ -15,7 +15,7 @@ from core.domain.copies import replace
 from core.domain.notice import Message, Proposal, Purpose, build_ending, shown_choices
 from core.domain.short_messages import about, recorded_partly
 from core.domain.suspension import Suspension
-from core.domain.wording import AgentTold
+from core.domain.wording import AgentTold, shortened
 
 _FIRST_LINE = 60
 """Characters of a note that are repeated."""
@@ -69,11 +69,10 @@ def proposed(shown: Suspension, index: int, first: str, page: str | None) -> Mes
     """A note decided nothing, and its ``first`` line is one option by itself: one more note takes it, or its page."""
     choice = shown_choices(shown.ask)[index]
     number = way_to_write(shown_choices(shown.ask), index) or choice.label
-    said = " ".join(first.split())
-    shorter = said if len(said) <= _FIRST_LINE else said[: _FIRST_LINE - 1].rstrip() + "…"
+    said = shortened(" ".join(first.split()), _FIRST_LINE)
     take = f"Add a note with “{number}”, and nothing else, to take it. " if page is None else ""
     text = (
-        f"nothing has been recorded for {shown.ask.ref}. You wrote “{shorter}”, and more around it. "
+        f"nothing has been recorded for {shown.ask.ref}. You wrote “{said}”, and more around it. "
         f"{take}{how(shown, page)}"
     )
     proposal = Proposal(index, choice.value) if page is None else None

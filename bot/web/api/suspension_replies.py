@@ -13,12 +13,13 @@ from typing_extensions import TypedDict
 
 from core.domain.action import HIDDEN, ShownAction, hides
 from core.domain.machine import next_attempt_at
-from core.domain.notice import Notice, what_silence_means
+from core.domain.notice import Notice
 from core.domain.policy import Level
 from core.domain.quorum import count, counts
 from core.domain.record import SuspensionReply, record_json
 from core.domain.request import AttemptProblem, Opened
 from core.domain.same_ask import Joined
+from core.domain.silence import what_silence_means
 from core.domain.suspension import Kind, Suspension
 from core.domain.wire import Instant, JsonObject, LadderEntry, Open, instant, json_text, ladder_json
 

@@ -21,12 +21,12 @@ from bot.web.api.replies import BODY, refusals, reply
 from bot.web.api.timeline import TimelineReply, timeline_json
 from core.domain.answers import recorded_payload
 from core.domain.copies import replace
-from core.domain.notice import what_silence_means
 from core.domain.policy import ResolvedPolicy
 from core.domain.record import SuspensionReply
 from core.domain.redaction.redaction import PAGE
 from core.domain.request import Opened
 from core.domain.same_ask import Joined
+from core.domain.silence import what_silence_means
 from core.domain.suspension import Cut, Suspension
 from core.domain.wire import instant, json_text, ladder_json, plain, policy_json, resume_json
 from core.errors import Unauthorized

@@ -10,7 +10,7 @@ from channels.email.called_lines import offer_of
 from channels.email.inbound import read_reply
 from channels.grammar.reader import Circumstances, Matched, Reading, Unclear
 from core.domain.notice import shown_choices
-from core.domain.signature_lines import KnownLines, Side, digest
+from core.domain.signature_lines import NOTHING_CALLED, KnownLines, Side, digest
 from tests.channels.email.incoming import read
 from tests.corpus.load import QUESTIONS
 
@@ -20,11 +20,15 @@ QUOTE = (
 )
 
 
-def reading(text: str, question: str = "refund", **known: object) -> Reading:
+def reading(
+    text: str, question: str = "refund", signature: KnownLines = NOTHING_CALLED, language: str | None = None
+) -> Reading:
     ask = QUESTIONS[question]
     words = read(text, {"From": "Alice Winter <alice@example.org>"}).words
-    circumstances = Circumstances(**known)  # type: ignore[arg-type]
-    return read_reply(words, ask.response_type, shown_choices(ask), ask.form_schema, ask.question, circumstances)
+    circumstances = Circumstances(language=language)
+    return read_reply(
+        words, ask.response_type, shown_choices(ask), ask.form_schema, ask.question, circumstances, signature
+    )
 
 
 DISCLAIMER = (

@@ -20,8 +20,8 @@ from channels.email.render import notice_mail
 from channels.grammar.reader import Matched, read_answer
 from core.domain.action import ShownAction
 from core.domain.notice import Notice, NoticeChoice, WhenCut
+from core.domain.silence import Comes, Silence
 from core.domain.suspension import ResponseType, Style
-from core.domain.wording import Silence
 from tests.channels.email.incoming import OURS
 from tests.channels.email.test_email_looks import SCRIPT, html_of, mail_of
 from tests.channels.email.test_email_render import ALICE, page_of, parsed, text_of
@@ -81,7 +81,7 @@ def test_both_parts_go_from_what_silence_does_to_the_choices_and_only_then_to_th
 
 
 def test_what_an_agent_has_called_its_fallback_is_one_short_line_of_text() -> None:
-    wordy = replace(FIRST, unanswered=Silence("Silence until", FIRST.expires_at, f"{SCRIPT}\n\u202eno " + "x" * 500))
+    wordy = replace(FIRST, unanswered=Silence(Comes.VALUE, FIRST.expires_at, f"{SCRIPT}\n\u202eno " + "x" * 500))
     page = page_of(mail_of(wordy))
     [line] = [one.text_content() for one in page.xpath("//h1/following-sibling::div")[:1]]
 

@@ -19,7 +19,8 @@ from channels.email.html import read_page
 from channels.email.mime import compose
 from channels.email.own_words import own_words
 from channels.email.render import LARGEST_HTML, LARGEST_SENT, OWN_WORDS, cut, message_mail, notice_mail
-from channels.email.template_views import is_brief, one_line
+from channels.email.template_views import is_brief
+from channels.email.view_text import one_line
 from channels.grammar.reader import Matched, read_answer
 from core.domain.action import ShownAction
 from core.domain.notice import Notice, NoticeChoice, WhenCut

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from channels.email.choice_views import Replying, options
 from channels.email.inbound import read_mail, read_reply
-from channels.email.template_views import ROOMS, Replying, options
+from channels.email.view_text import ROOMS
 from channels.grammar.reader import Matched, Reading
 from core.domain.notice import NoticeChoice
 from core.domain.suspension import ResponseType

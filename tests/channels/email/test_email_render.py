@@ -22,8 +22,8 @@ from channels.email.render import LONGEST_SUBJECT, message_mail, notice_mail
 from channels.grammar.reader import Matched, read_answer
 from core.domain.notice import Links, Message, Notice, NoticeChoice, Purpose
 from core.domain.people import Address
+from core.domain.silence import Comes, Silence
 from core.domain.suspension import ResponseType, Style
-from core.domain.wording import Silence
 from core.errors import ConfigError
 from tests.channels.email.incoming import OURS, TOKEN
 
@@ -46,7 +46,7 @@ NOTICE = Notice(
     silence="If nobody answers by 2026-11-21 12:00 UTC, the agent stops.",
     links=Links("https://h.test/q/HR-7F3K", "https://h.test/a/pagetoken", TOKEN),
     next_step="If nobody has answered by 2026-11-21 11:00 UTC, the question goes out again: by mail.",
-    unanswered=Silence("Silence until", datetime(2026, 11, 21, 12, tzinfo=UTC), "the agent stops"),
+    unanswered=Silence(Comes.STOPS, datetime(2026, 11, 21, 12, tzinfo=UTC)),
     made_at=datetime(2026, 11, 21, 10, tzinfo=UTC),
 )
 

@@ -29,6 +29,8 @@ CODES = {
 }
 MESSAGES = re.compile(
     r"Two choices have the same value\."
+    r"|A choice needs no more answers than the question's answers_required\."
+    r"|A choice whose value is an approval can't be called a negative\."
     r"|fallback_value is not one of the choices\."
     r"|\w+ needs a fallback_value\."  # where the policy that needs it is inherited
     r"|retry_policy\.interval_seconds must not be greater than timeout_seconds\."

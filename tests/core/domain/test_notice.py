@@ -9,9 +9,10 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from core.domain.machine import decide
-from core.domain.notice import Links, Notice, build_ending, build_notice, shown_choices, shown_value
+from core.domain.notice import Links, Notice, build_ending, build_notice, shown_choices
 from core.domain.suspension import Choice, FallbackPolicy, Kind, ResponseType, Style, Suspension
 from core.domain.vocabulary import AskedBack, Cancelled, DeadlineReached
+from core.domain.wording import shown_value
 from tests.core.examples import HOUR, a_question, after, an_answer, answered, hourly, look, opened
 
 LINKS = Links("https://hand.example/q/HR-7F3K", "https://hand.example/a/token", "replytoken")
