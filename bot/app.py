@@ -15,34 +15,26 @@ from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
 from fastapi.telemetry import TelemetryConfig
 
+from bot.front.headers import ResponseHeaders
+from bot.front.limits import SizeLimit
 from bot.web import errors, hooks, monitoring
-from bot.web.api import (
-    admin,
-    answers,
-    audit,
+from bot.web.api import admin, answers, audit, inbox, openapi, receipts, sessions, streams, suspensions
+from bot.web.api.auth import KeyedRoute
+from bot.web.api.direct import DirectCalls, RouteTable
+from bot.web.monitoring import Monitored
+from bot.web.openintent import (
     coordinators,
     graph,
-    inbox,
     intent_leases,
     intents,
     members,
-    openapi,
     plans,
     portfolios,
-    receipts,
     retries,
-    sessions,
-    streams,
     subscriptions,
-    suspensions,
     tasks,
     workflows,
 )
-from bot.web.api.auth import KeyedRoute
-from bot.web.api.direct import DirectCalls, RouteTable
-from bot.web.headers import ResponseHeaders
-from bot.web.limits import SizeLimit
-from bot.web.monitoring import Monitored
 from bot.web.pages import api_reference
 from bot.web.pages.rendering import PageRenderer
 from bot.web.pages.urls import Site

@@ -56,8 +56,8 @@ def serve(config: ConfigFile = None, role: RoleNames = None) -> None:
 def migrate(config: ConfigFile = None, as_json: AsJson = False) -> None:
     """Bring the database's schema up to date. SQLite does it by itself; PostgreSQL needs this before `serve`."""
     from bot.config.loading import settings_and_folder
+    from core.database.database import open_database
     from core.store import schema
-    from core.store.database import open_database
 
     settings, _ = settings_and_folder(config)
     began = time.monotonic()

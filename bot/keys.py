@@ -31,6 +31,7 @@ import sqlalchemy as sa
 from bot.config import Settings
 from bot.config.loading import check_hashes
 from bot.config.people_and_keys import ApiKey
+from core.database.database import Database
 from core.domain.people import Actor, Role, canonical
 from core.domain.root_key import RootKey
 from core.errors import ConfigError
@@ -38,7 +39,6 @@ from core.hub import Wakeup
 from core.ports import Clock, Responders
 from core.store import api_keys
 from core.store.api_keys import StoredKey
-from core.store.database import Database
 
 KEY_FILE = "handraise.db.key"
 """Its name if no database file lends it one."""

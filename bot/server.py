@@ -27,10 +27,10 @@ from starlette.types import ASGIApp
 from bot.app import build_app
 from bot.config import Settings
 from bot.config.settings import Http
+from bot.front.admission import Limits, connections_within
+from bot.front.connections import Connections
+from bot.front.protocol import protocol_for
 from bot.observability.tracing import tracing_of
-from bot.web.admission import Limits, connections_within
-from bot.web.connections import Connections
-from bot.web.protocol import protocol_for
 from bot.wiring.composition import wire
 from bot.wiring.reloading import Reread
 from bot.wiring.roles import EVERYTHING, Parts

@@ -9,10 +9,10 @@ Read in this order:
 2. ``engine``: one transition, from a call to a commit.
 3. ``delivery``: what leaves, from the outbox.
 4. ``inbound``: what comes in, written down once.
-5. ``intents``: what clients do to intents, and what belongs to them. ``containers``: graphs, portfolios, plans and
-   workflows of them. ``propagation``: what a move of one does to those around it.
-6. ``work``: when to look at what is due.
-7. ``store`` (SQL) and ``audit`` (the log for whoever checks it).
+5. ``work``: when to look at what is due.
+6. ``store`` (SQL), ``database`` (the connections below it) and ``audit`` (the log for whoever checks it).
+
+``openintent`` is a wing: intents and what they stand in. It stands on all of the above, and none of them imports it.
 
 At the root stand the values that all of them share: ``ports`` (what core asks of the world), ``errors``, ``hub``
 (wakes whoever waits) and ``idempotency``.

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
+from core.database.database import Tx
 from core.domain.suspension import Suspension
-from core.store.database import Tx
 
 EVERYTHING = "*"
 """The topic of every event."""

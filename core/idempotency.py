@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 
+from core.database.database import Tx
 from core.domain.reception import Counted, Recorded, Unrecorded
 from core.domain.request import Opened
 from core.domain.same_ask import Joined
 from core.domain.suspension import Suspension
 from core.errors import HandraiseError, IdempotencyConflict
-from core.store.database import Tx
 from core.store.idempotency import Kept, keep_reply, kept_reply, wait_turn
 
 T = TypeVar("T")

@@ -22,7 +22,7 @@ from core.domain.people import Actor, Address, Person
 from core.domain.suspension import Cut
 
 if TYPE_CHECKING:  # channels know the ports, and need no database
-    from core.store.database import Tx
+    from core.database.database import Tx
 from core.domain.vocabulary import Outcome
 
 Receipt = Mapping[str, str]

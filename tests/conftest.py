@@ -20,8 +20,8 @@ import uvloop
 from handraise_testing.database import lay_down
 from hypothesis import HealthCheck, settings
 
+from core.database.database import open_database
 from core.store import schema
-from core.store.database import open_database
 from tests.mail_servers import MailServers, mail_servers
 from tests.postgres import postgres
 from tests.scratch import use_memory

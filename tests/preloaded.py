@@ -3,7 +3,8 @@
 One process for each worker of pytest's imports the service and does nothing else; each ``handraise`` of a test is a
 fork of it. Arguments, environment, folder, standard streams, signals and the exit status are those of a process that
 was started the usual way. So it can be frozen and killed like one. What a start itself does is tested by
-:mod:`tests.journeys.test_start_up`, on processes that were. At its end a fork is not taken apart as an interpreter is.
+:mod:`tests.journeys.service.test_start_up`, on processes that were. At its end a fork is not taken apart as an
+interpreter is.
 
 A fork's parent is not the one that forks but pytest's worker, which has made itself the reaper of what is orphaned
 below it (PR_SET_CHILD_SUBREAPER).
@@ -43,7 +44,7 @@ _IMPORTED = (
     "bot.wiring.vendors",
     "alembic.command",
     "core.audit.retention",
-    "core.store.postgres",
+    "core.database.postgres",
     "core.store.schema",
     "core.work.distributed",
     "core.work.embedded",

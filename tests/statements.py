@@ -10,7 +10,7 @@ from unittest.mock import patch
 import psycopg
 import sqlalchemy as sa
 
-from core.store.database import Database
+from core.database.database import Database
 
 _READING = ("SELECT", "INSERT", "UPDATE", "DELETE", "WITH")
 

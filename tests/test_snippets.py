@@ -43,12 +43,12 @@ PROGRAMS = {
     "README.md": "sdk/tests/test_sdk_client.py",
     "sdk/README.md": "sdk/tests/test_sdk_client.py",
     "docs/how-to/agents.md": "sdk/tests/test_sdk_client.py",
-    "docs/how-to/harness.md": "tests/journeys/test_sdk_harness_program.py",
+    "docs/how-to/harness.md": "tests/journeys/sdk/test_sdk_harness_program.py",
     "docs/how-to/openarmature.md": "tests/openarmature/test_docs.py",
-    "docs/how-to/openintent-agents.md": "tests/journeys/test_sdk_agents.py",
-    "docs/how-to/suspension.md": "tests/journeys/test_sdk_suspension.py",
+    "docs/how-to/openintent-agents.md": "tests/journeys/sdk/test_sdk_agents.py",
+    "docs/how-to/suspension.md": "tests/journeys/sdk/test_sdk_suspension.py",
     "docs/how-to/testing-agents.md": "tests/plugin/test_plugin_documentation.py",
-    "docs/how-to/yield-and-resume.md": "tests/journeys/test_sdk_yield.py",
+    "docs/how-to/yield-and-resume.md": "tests/journeys/sdk/test_sdk_yield.py",
     "docs/reference/mail-replies.md": "tests/test_snippets.py",
 }
 """Which test runs a page's Python, every block of it."""
@@ -67,15 +67,15 @@ NOT_RUN = {
     "$EDITOR": "is for a person",
     "git": "would clone from an address that each reader has for themselves",
     "cd": "moves the reader's shell",
-    "kill": "ends a process of the reader's; tests/journeys/test_tutorial.py does it",
-    ".venv/bin/python": "tests/journeys/test_tutorial.py runs it",
+    "kill": "ends a process of the reader's; tests/journeys/service/test_tutorial.py does it",
+    ".venv/bin/python": "tests/journeys/service/test_tutorial.py runs it",
     "export": "sets the reader's shell; that there is such a setting is looked at",
 }
 """Programs behind a prompt that are not run here, and why. ``handraise``, ``make`` and ``curl`` are."""
 
 KINDS = {"yaml", "console", "sh", "python", "json", "mermaid"}
 OTHERS = {
-    "ini": "of postfix and rspamd: tests/journeys/test_mail_roads.py runs a postfix that is set up so",
+    "ini": "of postfix and rspamd: tests/journeys/mail/test_mail_roads.py runs a postfix that is set up so",
     "text": "shows what is printed",
 }
 """Kinds of blocks that are run, and those that are not, and why. ``make docs`` and a test draw what is Mermaid's."""

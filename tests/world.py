@@ -20,15 +20,15 @@ from handraise_testing.database import lay_down
 
 from bot.app import build_app
 from bot.config.loading import load, settings_of, without_nulls
+from bot.front.admission import Limits
+from bot.front.connections import Connections
+from bot.front.protocol import protocol_for
 from bot.observability.tracing import NO_TRACING, Tracing
 from bot.people import slack_accounts
 from bot.sandbox.pagerduty import webhooks
 from bot.sandbox.pagerduty.world import User as PagerUser
 from bot.sandbox.serving import loopback_client, serving, serving_all
 from bot.sandbox.slack.world import Message
-from bot.web.admission import Limits
-from bot.web.connections import Connections
-from bot.web.protocol import protocol_for
 from bot.wiring.composition import wire
 from bot.wiring.service import Service
 from channels.pagerduty import channel as pagerduty

@@ -15,12 +15,12 @@ from typing import TypeVar
 from bot.config.loading import settings_and_folder
 from bot.config.published import is_off_loopback, why_weak_key
 from bot.keys import key_of_file, new_api_key, new_salt, root_key
+from core.database.database import Database, Tx, open_database, opening
 from core.domain.people import canonical, key_name
 from core.domain.root_key import RootKey
 from core.errors import ConfigError
 from core.store import api_keys, schema
 from core.store.api_keys import StoredKey
-from core.store.database import Database, Tx, open_database, opening
 
 T = TypeVar("T")
 

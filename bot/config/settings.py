@@ -35,6 +35,7 @@ from bot.config.values import (
     Word,
     between,
 )
+from core.database.call_deadlines import Deadlines
 from core.domain.engagement import RFC_THRESHOLDS, EngagementThresholds
 from core.domain.notice import WhenCut
 from core.domain.people import canonical
@@ -43,7 +44,6 @@ from core.domain.same_ask import SameAsk
 from core.domain.suspension import FallbackPolicy, PagerSeverity, Rung
 from core.engine.quotas import Quotas
 from core.ports import Backoff
-from core.store.call_deadlines import Deadlines
 
 LogLevel = Literal["debug", "info", "warning", "error"]
 LogFormat = Literal["text", "json"]

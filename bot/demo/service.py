@@ -23,6 +23,7 @@ from bot.server import serve
 from bot.web.api.auth import KeyedRoute, Operator
 from bot.web.api.replies import reply
 from bot.wiring.service import Service
+from core.database.database import Tx
 from core.domain.intent import Intent
 from core.domain.machine import held_until, next_attempt_at
 from core.domain.people import Actor, Role
@@ -30,7 +31,6 @@ from core.domain.suspension import Suspension
 from core.domain.vocabulary import Rescheduled
 from core.engine import refresh
 from core.errors import NotFound, OperatorError
-from core.store.database import Tx
 
 PATH = "/demo/silence"
 THE_DEMO = Actor("demo", frozenset({Role.ADMIN}))

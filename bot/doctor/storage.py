@@ -71,7 +71,7 @@ async def pooler(examined: Examination) -> Sequence[Finding]:
     settings = examined.settings
     if database_file(settings) is not None:
         return []
-    from core.store.poolers import Pooling, inspect_pooling
+    from core.database.poolers import Pooling, inspect_pooling
 
     try:
         await examined.stored()

@@ -1,6 +1,6 @@
 """Long-lived connections, kept: whose turn it is, when one is tried again, and what is said while there is none.
 
-Of all processes as many have such a connection as there are places (``core.store.locks``). The others stand by.
+Of all processes as many have such a connection as there are places (``core.database.locks``). The others stand by.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from enum import StrEnum
 
 from structlog.typing import FilteringBoundLogger
 
+from core.database.locks import LockSlot, LockSlots
 from core.errors import HandraiseError
-from core.store.locks import LockSlot, LockSlots
 from core.work.health import Health
 
 Tell = Callable[[str], Awaitable[None]]

@@ -17,9 +17,9 @@ from datetime import datetime, timedelta
 import structlog
 
 from channels import http
+from core.database.database import Database
 from core.ports import Clock
 from core.store import outbox
-from core.store.database import Database
 
 log = structlog.get_logger(__name__)
 

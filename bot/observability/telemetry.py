@@ -293,7 +293,7 @@ class Metrics:
         self._quarantined.labels(_one_of(UNREADABLE, reason)).inc()
 
     def request_refused(self, reason: str) -> None:
-        """A connection was ended, or a request turned away, for what it takes up (``bot/web/admission.py``)."""
+        """A connection was ended, or a request turned away, for what it takes up (``bot/front/admission.py``)."""
         self._refused.labels(_one_of(REFUSALS, reason)).inc()
 
     def exposition(self) -> tuple[bytes, str]:

@@ -19,7 +19,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Match, Mount
 
-from bot.web.headers import FIELDS
+from bot.front.headers import FIELDS
 from core import errors
 from core.errors import HandraiseError, envelope
 

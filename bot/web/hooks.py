@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from fastapi import APIRouter, Request, Response
 from starlette.routing import BaseRoute
 
+from bot.front.connections import vouch
 from bot.web.api.replies import Accepted, Envelope, refusals, reply
-from bot.web.connections import vouch
 from core.errors import envelope
 
 if TYPE_CHECKING:  # a vendor's code is loaded if it is set up

@@ -22,10 +22,10 @@ from fastapi.responses import PlainTextResponse
 from bot.observability.telemetry import Metrics
 from bot.web.api.openapi import DescribedRoute
 from bot.web.api.replies import Envelope, HealthReply, ReadyReply, reply
+from core.database.database import Database
 from core.errors import DatabaseUnavailable, envelope
 from core.ports import Clock
 from core.store import pauses, suspensions
-from core.store.database import Database
 from core.work.health import Health
 
 if TYPE_CHECKING:

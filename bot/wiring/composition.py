@@ -34,14 +34,7 @@ from bot.wiring.service import Service
 from bot.wiring.vendors import Vendors, channels_of, doors_of, pagerduty_parts, pagerduty_source, slack_people
 from core.audit.check import Audit
 from core.audit.retention import OutboxRetention, Retention
-from core.containers.checkpoints import Checkpoints
-from core.containers.claims import TaskClaims
-from core.containers.coordinators import Coordinators
-from core.containers.graph import Graphs
-from core.containers.plans import Plans
-from core.containers.portfolio_deadlines import PortfolioDeadlines
-from core.containers.portfolios import Portfolios
-from core.containers.workflows import Workflows
+from core.database.database import Database, Tx, open_database, opening
 from core.delivery.confirmation import Arrivals, Sweeping
 from core.delivery.links import LinkMaker
 from core.delivery.lost_withdrawals import LostWithdrawals
@@ -65,23 +58,30 @@ from core.engine.transitions import Transitions
 from core.errors import ConfigError
 from core.hub import Hub
 from core.inbound.reports import Incoming
-from core.intents.client_steps import ClientSteps
-from core.intents.due_work import DueTimes, DueWork
-from core.intents.follower import Follower
-from core.intents.intent_leases import IntentLeases
-from core.intents.intents import Intents
-from core.intents.members import Members
-from core.intents.reconciler import Reconciler
-from core.intents.retrying import Retrying
-from core.intents.subscriptions import Subscriptions
-from core.intents.takeover import Takeovers
-from core.intents.tasks import Tasks
-from core.intents.writing import IntentLog
+from core.openintent.containers.checkpoints import Checkpoints
+from core.openintent.containers.claims import TaskClaims
+from core.openintent.containers.coordinators import Coordinators
+from core.openintent.containers.graph import Graphs
+from core.openintent.containers.plans import Plans
+from core.openintent.containers.portfolio_deadlines import PortfolioDeadlines
+from core.openintent.containers.portfolios import Portfolios
+from core.openintent.containers.workflows import Workflows
+from core.openintent.intents.client_steps import ClientSteps
+from core.openintent.intents.due_work import DueTimes, DueWork
+from core.openintent.intents.follower import Follower
+from core.openintent.intents.intent_leases import IntentLeases
+from core.openintent.intents.intents import Intents
+from core.openintent.intents.members import Members
+from core.openintent.intents.reconciler import Reconciler
+from core.openintent.intents.retrying import Retrying
+from core.openintent.intents.subscriptions import Subscriptions
+from core.openintent.intents.takeover import Takeovers
+from core.openintent.intents.tasks import Tasks
+from core.openintent.intents.writing import IntentLog
+from core.openintent.propagation.consequences import Consequences
 from core.ports import Channel, Clock, HostClock, Work
-from core.propagation.consequences import Consequences
 from core.store import installation, outbox, schema
 from core.store import tokens as store_tokens
-from core.store.database import Database, Tx, open_database, opening
 from core.store.due_times import DueKind
 from core.work.distributed import DistributedWork
 from core.work.embedded import EmbeddedWork
@@ -103,7 +103,7 @@ def open_store(settings: Settings, parts: Parts = EVERYTHING) -> Database:
     if database.dialect == "sqlite":
         database.hold_file()
     else:
-        from core.store.poolers import check_pooling
+        from core.database.poolers import check_pooling
 
         check_pooling(database.reading, database.direct)
     with opening(database.engine.url):

@@ -16,13 +16,13 @@ from bot.inbound.pagerduty.webhook import PagerDutyDoor
 from bot.people.directory import Directory
 from bot.people.on_call import OnCalls
 from channels.pagerduty.rest import PagerDutyApi
+from core.database.database import Database
 from core.engine.engine import Engine
 from core.engine.transitions import Transitions
 from core.inbound.incidents import Incidents
 from core.inbound.reports import Incoming
 from core.inbound.settle import Correspondence
 from core.ports import Clock
-from core.store.database import Database
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ from bot.people.slack_accounts import AccountSearch
 from bot.web.hooks import Doors
 from bot.wiring.roles import Parts
 from bot.wiring.vendors import Vendors, channels_of, doors_of, pagerduty_parts, pagerduty_source, slack_people
+from core.database.database import Database
 from core.delivery.tries import SEND_TIMEOUT
 from core.domain.root_key import RootKey
 from core.engine.engine import Engine
@@ -39,7 +40,6 @@ from core.errors import ConfigError, Conflict
 from core.inbound.reports import Incoming
 from core.ports import Clock
 from core.store import markers
-from core.store.database import Database
 from core.work.health import Health
 
 log = structlog.get_logger(__name__)

@@ -24,6 +24,7 @@ from bot.wiring.roles import Part, Parts
 from bot.wiring.shutdown import Steps
 from bot.wiring.vendors import Vendors
 from core.audit.retention import OutboxRetention, Retention
+from core.database.database import Database, opening
 from core.delivery.confirmation import Arrivals, Sweeping
 from core.delivery.lost_withdrawals import LostWithdrawals
 from core.delivery.queues import Lanes
@@ -31,12 +32,11 @@ from core.delivery.relay import Relay
 from core.engine.engine import Engine
 from core.engine.transitions import Transitions
 from core.errors import DatabaseUnavailable
-from core.intents.due_work import DueWork
-from core.intents.follower import Follower
-from core.intents.reconciler import Reconciler
+from core.openintent.intents.due_work import DueWork
+from core.openintent.intents.follower import Follower
+from core.openintent.intents.reconciler import Reconciler
 from core.ports import Agents, Channel, Clock, Work
 from core.store import markers
-from core.store.database import Database, opening
 from core.work.every import Every
 from core.work.health import CLOCK, RELAY, Health
 from core.work.news import News

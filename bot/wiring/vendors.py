@@ -18,6 +18,8 @@ from bot.config.values import mailbox_of
 from bot.people.slack_accounts import AccountSearch
 from bot.web.hooks import Doors
 from bot.wiring.roles import Part, Parts
+from core.database.database import Database
+from core.database.locks import LockSlots
 from core.delivery import alerts
 from core.domain.people import canonical
 from core.domain.root_key import RootKey
@@ -27,8 +29,6 @@ from core.engine.transitions import Transitions
 from core.inbound.reports import Incoming
 from core.inbound.settle import Correspondence
 from core.ports import Channel, Clock, Observer
-from core.store.database import Database
-from core.store.locks import LockSlots
 from core.work.health import Health
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ import sqlalchemy as sa
 
 from core.audit.export import Wanted, export
 from core.audit.verify import Progress, check_lines
+from core.database.database import Database
 from core.ports import Clock
 from core.store.chain import BEGINNING, Broken, Chain, Fault, Head, is_start
-from core.store.database import Database
 from core.store.event_log_pages import LogPage, LogPart, LogPosition, Unreadable, gone, read_page
 from core.store.event_log_records import Records
 

@@ -24,11 +24,11 @@ from typing import Any
 
 from pydantic import JsonValue
 
+from core.database.database import Database
 from core.domain.wire import JsonObject, instant
 from core.errors import NotFound
 from core.store import intents
 from core.store.chain import BEGINNING, Head, Start
-from core.store.database import Database
 from core.store.event_log import Logged
 from core.store.event_log_pages import LogPage, LogPart, LogPosition, Unreadable, read_page
 from core.store.installation import installation_id

@@ -31,17 +31,17 @@ import structlog
 from pydantic import JsonValue
 
 from core.audit.export import Writer
+from core.database.call_deadlines import LONG
+from core.database.database import Database, Tx
+from core.database.locks import MOVING_OUT, alone
 from core.domain.tokens import TokenMaker, TokenPurpose, fingerprint
 from core.domain.vocabulary import CANCELLED, EXPIRED, RESUMED, SUSPENDED
 from core.ports import Clock
 from core.store import archive, event_log, outbox
 from core.store.archive import EndedSuspension, Group, Place
-from core.store.call_deadlines import LONG
 from core.store.chain import Chain, is_start, move_on, start_of
-from core.store.database import Database, Tx
 from core.store.event_log import Logged
 from core.store.installation import installation_id
-from core.store.locks import MOVING_OUT, alone
 
 _ENDS = {RESUMED, EXPIRED, CANCELLED}
 

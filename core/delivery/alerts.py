@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from core.database.database import Tx
 from core.domain.notice import Message, Purpose
 from core.domain.wording import told_at
 from core.engine.transitions import Transitions
 from core.ports import Deferred, RefusalCause, Refused
 from core.store import markers
-from core.store.database import Tx
 from core.store.outbox import Row, RowKind
 
 QUIET = timedelta(hours=1)

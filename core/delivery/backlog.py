@@ -14,11 +14,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from core.database.database import Database, Tx
 from core.delivery.queues import Lanes
 from core.engine.transitions import LEASE
 from core.ports import Clock
 from core.store import outbox
-from core.store.database import Database, Tx
 from core.store.outbox import Row
 
 _MANY = 50

@@ -21,6 +21,8 @@ from functools import partial
 import sqlalchemy as sa
 import structlog
 
+from core.database.call_deadlines import LONG
+from core.database.database import Database, Tx
 from core.delivery import alerts
 from core.delivery.lost_withdrawals import again
 from core.domain.suspension import Suspension
@@ -28,8 +30,6 @@ from core.engine.transitions import Transitions
 from core.errors import DatabaseUnavailable
 from core.ports import Channel, Clock, Sweepable
 from core.store import markers, outbox, suspensions
-from core.store.call_deadlines import LONG
-from core.store.database import Database, Tx
 from core.store.markers import Marker
 
 log = structlog.get_logger(__name__)

@@ -20,12 +20,12 @@ from datetime import datetime, timedelta
 
 import structlog
 
+from core.database.database import Database, Tx
 from core.delivery.queues import Lanes
 from core.domain.copies import replace
 from core.engine.transitions import LEASE
 from core.ports import Clock
 from core.store import outbox
-from core.store.database import Database, Tx
 from core.store.outbox import Row, RowKind, RowStatus
 
 log = structlog.get_logger(__name__)

@@ -11,12 +11,12 @@ from __future__ import annotations
 from datetime import datetime
 from functools import partial
 
+from core.database.database import Tx
 from core.delivery import alerts
 from core.domain.notice import Purpose
 from core.domain.suspension import Suspension
 from core.engine.transitions import Transitions
 from core.store import outbox
-from core.store.database import Tx
 from core.store.outbox import Row, RowStatus
 
 

@@ -22,6 +22,7 @@ from functools import partial
 import sqlalchemy as sa
 import structlog
 
+from core.database.database import Database, Tx
 from core.delivery import alerts
 from core.domain.copies import replace
 from core.domain.suspension import Suspension
@@ -29,7 +30,6 @@ from core.engine.refresh import is_refresh
 from core.engine.transitions import Transitions
 from core.ports import Channel, Clock
 from core.store import incidents, markers, outbox, suspensions
-from core.store.database import Database, Tx
 from core.store.outbox import Row, RowKind, RowStatus
 
 log = structlog.get_logger(__name__)

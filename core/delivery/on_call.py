@@ -14,6 +14,7 @@ from datetime import timedelta
 
 from pydantic import JsonValue
 
+from core.database.database import Database, Tx
 from core.domain.copies import replace
 from core.domain.identities import as_known
 from core.domain.people import Address, RecipientKind
@@ -22,7 +23,6 @@ from core.domain.suspension import Suspension
 from core.engine.transitions import Transitions
 from core.ports import Clock, Deferred, Delivery, PeopleUnknown, RefusalCause, Refused
 from core.store import outbox
-from core.store.database import Database, Tx
 from core.store.outbox import Row, RowKind, RowStatus
 
 NOBODY_AGAIN = timedelta(minutes=1)

@@ -13,13 +13,13 @@ from datetime import datetime, timedelta
 
 import structlog
 
+from core.database.call_deadlines import LONG
+from core.database.database import Database, Tx
 from core.domain.notice import Message, Purpose
 from core.domain.people import Actor
 from core.engine.transitions import Transitions
 from core.ports import Clock
 from core.store import pauses
-from core.store.call_deadlines import LONG
-from core.store.database import Database, Tx
 from core.store.outbox import Row
 from core.store.pauses import Lifted, Pause
 

@@ -2,7 +2,7 @@
 
 A try that got through is written down by itself if nothing else is to be. Under load up to :data:`MOST` of them are one
 transaction, which takes little more of the processor than one of them would. On SQLite the one writer commits together
-what comes together (:mod:`core.store.group_commit`), and nobody has to wait for a turn before it does.
+what comes together (:mod:`core.database.group_commit`), and nobody has to wait for a turn before it does.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
-from core.store.database import Database, Tx
+from core.database.database import Database, Tx
 
 MOST = 25
 """Whoever waits for one of their rows waits for all of them."""

@@ -11,10 +11,10 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from core.database.database import Database
 from core.delivery.queues import Lanes
 from core.domain.suspension import Suspension
 from core.store import suspensions
-from core.store.database import Database
 from core.store.outbox import Row, RowKind
 
 AHEAD = 15

@@ -17,6 +17,7 @@ from typing import assert_never
 
 import structlog
 
+from core.database.database import Database, Tx
 from core.delivery import alerts, leases, lost_callbacks, lost_withdrawals
 from core.delivery.backlog import Backlog
 from core.delivery.leases import BEAT, Leases, OrphanedRows
@@ -30,7 +31,6 @@ from core.delivery.tries import NOT_WANTED, Dropped, NotOurs, OnHold, StillWants
 from core.delivery.turns import LINGERS_AFTER, whole_second
 from core.domain.copies import replace
 from core.domain.intent import Intent
-from core.domain.retry import CALLBACK_DEAD, CALLBACK_REFUSED
 from core.domain.suspension import Suspension
 from core.domain.vocabulary import AttemptRefused
 from core.domain.wording import AgentTold
@@ -40,6 +40,8 @@ from core.engine.refresh import is_refresh
 from core.engine.transitions import Transitions
 from core.engine.withdrawals import TOLD_LATER, again
 from core.errors import DatabaseUnavailable
+from core.openintent.domain.retry import CALLBACK_DEAD, CALLBACK_REFUSED
+from core.openintent.store import subscriptions
 from core.ports import (
     Agents,
     Alarm,
@@ -52,8 +54,7 @@ from core.ports import (
     Delivery,
     Refused,
 )
-from core.store import intents, markers, outbox, subscriptions, suspensions
-from core.store.database import Database, Tx
+from core.store import intents, markers, outbox, suspensions
 from core.store.outbox import Row, RowKind, RowStatus, tell_row
 from core.work.health import RELAY, Health
 

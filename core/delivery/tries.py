@@ -16,6 +16,7 @@ from typing import Any, assert_never, cast
 
 import structlog
 
+from core.database.database import Database
 from core.delivery import on_call
 from core.delivery.leases import LeaseLost, Leases
 from core.delivery.links import LinkMaker
@@ -62,7 +63,6 @@ from core.ports import (
     Unconfirmed,
 )
 from core.store import outbox, suspensions
-from core.store.database import Database
 from core.store.outbox import Row, RowKind
 
 log = structlog.get_logger(__name__)

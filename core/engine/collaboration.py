@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from core.database.database import Tx
 from core.domain import clarification, quorum
 from core.domain.intent import Intent
 from core.domain.people import Actor, Person, RecipientKind, Role
@@ -32,7 +33,6 @@ from core.errors import (
     RecipientNotAllowed,
 )
 from core.idempotency import Once, Replayed
-from core.store.database import Tx
 
 
 @dataclass(frozen=True, slots=True)

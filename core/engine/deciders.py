@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from core.database.database import Tx
 from core.domain.copies import replace
 from core.domain.notice import Message, Purpose
 from core.domain.people import Address
@@ -21,7 +22,6 @@ from core.engine.recipients import personal_address
 from core.engine.withdrawals import ITS_PAGE, message_id
 from core.ports import Channel, Responders
 from core.store import outbox
-from core.store.database import Tx
 from core.store.outbox import Row, RowKind, tell_row
 
 

@@ -18,6 +18,7 @@ from functools import partial
 
 import structlog
 
+from core.database.database import Database, Tx
 from core.domain.intent import Dependent
 from core.domain.intent_links import Link
 from core.domain.machine import decide
@@ -30,7 +31,6 @@ from core.engine.transitions import Transitions
 from core.errors import DatabaseUnavailable
 from core.ports import Clock
 from core.store import intents, outages
-from core.store.database import Database, Tx
 from core.store.outages import Behind
 from core.store.outbox import Row
 

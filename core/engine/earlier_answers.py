@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from core.database.database import Database
 from core.domain.earlier_answers import MOST, SHOWN_FOR, latest
 from core.domain.suspension import EarlierAnswer, Suspension
 from core.ports import Clock
 from core.store import same_actions
-from core.store.database import Database
 
 
 @dataclass(frozen=True, slots=True)

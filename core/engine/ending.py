@@ -10,14 +10,15 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from core.database.database import Tx
 from core.domain.intent import Intent
 from core.domain.intent_links import Link
-from core.domain.portfolio import deadline_came_first
 from core.domain.suspension import Kind, Suspension
 from core.domain.vocabulary import AttemptDue, DeadlineReached
 from core.engine.transitions import Transitions
-from core.store import portfolios, suspensions
-from core.store.database import Tx
+from core.openintent.domain.portfolio import deadline_came_first
+from core.openintent.store import portfolios
+from core.store import suspensions
 
 
 def due_signal(tx: Tx, intent: Intent, suspension: Suspension, now: datetime) -> AttemptDue | DeadlineReached:

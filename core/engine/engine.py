@@ -16,6 +16,8 @@ import sqlalchemy as sa
 from pydantic import JsonValue
 from sqlalchemy.exc import IntegrityError
 
+from core.database.call_deadlines import LONG
+from core.database.database import Database, Tx
 from core.domain.answers import GivenAnswer
 from core.domain.copies import replace
 from core.domain.identities import as_known
@@ -58,8 +60,6 @@ from core.errors import (
 from core.idempotency import Once, Replayed, perform_once
 from core.ports import Clock
 from core.store import idempotency, intents, markers, quarantine, sessions, signature_lines, suspensions
-from core.store.call_deadlines import LONG
-from core.store.database import Database, Tx
 
 T = TypeVar("T")
 Change = Callable[[Tx, Suspension, Intent, datetime], Suspension]

@@ -16,12 +16,12 @@ from datetime import UTC, datetime, timedelta
 from itertools import chain
 from typing import NamedTuple
 
+from core.database.database import Database
 from core.domain.audience import Audience, audience_of
 from core.domain.people import Actor, Role
 from core.domain.suspension import Suspension
 from core.engine.permissions import Permissions
 from core.store import inbox as entries
-from core.store.database import Database
 from core.store.inbox import Entry, EntryCursor
 
 FOREVER = datetime.max.replace(tzinfo=UTC)

@@ -1,7 +1,7 @@
 """Opening: what has to hold before a question is asked, and the transaction in which it is.
 
 ``POST …/suspend`` and ``POST /suspensions`` (:meth:`Engine.request`) open a question here. The published client's
-record (``core.intents.client_steps``) is drafted here, and opened there.
+record (``core.openintent.intents.client_steps``) is drafted here, and opened there.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from core.database.database import Tx
 from core.domain.copies import replace
 from core.domain.intent import Intent, IntentStatus, check_suspendable, check_version, title_of
 from core.domain.machine import open_suspension
@@ -24,7 +25,6 @@ from core.engine.repeats import RepeatedAsks
 from core.engine.transitions import Transitions
 from core.errors import NotFound, SignalIdInUse
 from core.store import intent_agents, intents, sessions, suspensions
-from core.store.database import Tx
 
 
 @dataclass(frozen=True, slots=True)

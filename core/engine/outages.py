@@ -21,13 +21,13 @@ from typing import NamedTuple
 import sqlalchemy as sa
 import structlog
 
+from core.database.database import Database, Tx
 from core.domain.intent import Dependent, Intent
 from core.domain.suspension import Suspension
 from core.domain.vocabulary import Rescheduled
 from core.engine.transitions import Transitions
 from core.ports import Clock
 from core.store import intents, outages, plain_times
-from core.store.database import Database, Tx
 from core.store.outages import Behind, Place
 from core.store.suspensions import EVER
 

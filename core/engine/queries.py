@@ -14,6 +14,7 @@ from datetime import datetime
 import sqlalchemy as sa
 from pydantic import JsonValue
 
+from core.database.database import Database, Tx
 from core.domain.audience import audience_of
 from core.domain.copies import replace
 from core.domain.identities import as_known
@@ -43,7 +44,6 @@ from core.store import (
     suspensions,
     tokens,
 )
-from core.store.database import Database, Tx
 from core.store.event_log import Following, Logged
 from core.store.outbox import Row, RowKind, RowStatus
 from core.store.quarantine import Quarantined

@@ -15,9 +15,9 @@ from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 
+from core.database.database import Tx
 from core.errors import QuotaExceeded
 from core.store import suspensions
-from core.store.database import Tx
 
 MINUTE = timedelta(minutes=1)
 

@@ -15,6 +15,7 @@ from typing import Any
 import sqlalchemy as sa
 from pydantic import JsonValue
 
+from core.database.database import Database, Tx
 from core.domain.people import Actor
 from core.domain.receipt import check_receipt, claims_of, read_receipt, write_receipt
 from core.domain.request import action_digest
@@ -23,7 +24,6 @@ from core.errors import ReceiptInvalid, ReceiptUsed
 from core.idempotency import Once, Replayed, perform_once
 from core.ports import Clock
 from core.store import receipts, suspensions
-from core.store.database import Database, Tx
 
 _PROVEN = {Status.RESPONDED.value, Status.EXPIRED.value}
 

@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 
 from pydantic import JsonValue
 
+from core.database.database import Tx
 from core.domain.copies import replace
 from core.domain.suspension import Suspension
 from core.domain.vocabulary import (
@@ -29,7 +30,6 @@ from core.domain.vocabulary import (
 )
 from core.ports import Channel, Receipt, Refreshing
 from core.store import outbox
-from core.store.database import Tx
 from core.store.outbox import Row, RowKind, RowStatus
 
 SHOWN = frozenset(

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from core.database.database import Tx
 from core.domain.request import AskRequest, action_digest
 from core.domain.same_ask import SameAsk, digests_of, is_same
 from core.domain.suspension import AskDigests, Suspension
@@ -20,7 +21,6 @@ from core.engine.outages import locked
 from core.engine.transitions import Transitions
 from core.errors import AlreadyDenied
 from core.store import same_actions
-from core.store.database import Tx
 from core.store.idempotency import wait_turn
 
 REFUSED_FOR = timedelta(hours=1)

@@ -15,13 +15,13 @@ from functools import partial
 
 from pydantic import JsonValue
 
+from core.database.database import Database, Tx
 from core.domain.root_key import RootKey
 from core.domain.signature_lines import KEY, KnownLines, SignatureOffer
 from core.domain.vocabulary import SIGNATURE_CALLED, Event
 from core.engine.outages import locked
 from core.engine.transitions import Transitions
 from core.store import signature_lines
-from core.store.database import Database, Tx
 from core.store.signature_lines import LinesKept
 
 

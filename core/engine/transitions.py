@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Protocol, assert_never
 
+from core.database.database import Tx
 from core.domain.callback import asked_back_body, callback_body, lane_of_callback
 from core.domain.copies import replace
 from core.domain.intent import Dependent, Intent, IntentStatus
@@ -46,10 +47,9 @@ from core.engine.deciders import Deciders
 from core.engine.recipients import addresses_of, personal_address, references_of, why_no_address
 from core.engine.withdrawals import Withdrawals
 from core.hub import EVERYTHING, Hub
+from core.openintent.propagation.consequences import Consequences
 from core.ports import UNOBSERVED, Alarm, Channel, Observer, Responders
-from core.propagation.consequences import Consequences
 from core.store import event_log, intents, markers, outbox, plain_times, sessions, signature_lines, suspensions, tokens
-from core.store.database import Tx
 from core.store.markers import Marker
 from core.store.outages import Outage
 from core.store.outbox import Row, RowKind, RowStatus, tell_row

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from core.database.database import Tx
 from core.domain.copies import replace
 from core.domain.notice import LinkTo, Message, Opens, Purpose
 from core.domain.people import Address
@@ -21,7 +22,6 @@ from core.domain.suspension import Suspension
 from core.engine.recipients import personal_address
 from core.ports import Channel, Refreshing, Responders
 from core.store import outbox
-from core.store.database import Tx
 from core.store.outbox import Row, RowKind, RowStatus, tell_row
 
 ITS_PAGE = LinkTo(Opens.QUESTION)

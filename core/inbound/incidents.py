@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from core.database.database import Database, Tx
 from core.delivery.lost_withdrawals import Sighting, sighted
 from core.delivery.on_call import again
 from core.domain.copies import replace
@@ -25,7 +26,6 @@ from core.engine.transitions import Transitions
 from core.inbound.settle import HOUR, MOST_ECHOES
 from core.ports import Clock
 from core.store import incidents, markers, outbox
-from core.store.database import Database, Tx
 from core.store.incidents import Parked
 from core.store.markers import Marker
 from core.store.outbox import Row, RowKind, RowStatus

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
+from core.database.database import Database, Tx
 from core.delivery import alerts
 from core.domain.notice import Message
 from core.domain.people import Address
@@ -22,7 +23,6 @@ from core.engine.transitions import Transitions
 from core.hub import EVERYTHING
 from core.ports import Clock
 from core.store import markers, outbox, suspensions
-from core.store.database import Database, Tx
 from core.store.markers import Marker
 from core.store.outbox import RowKind, tell_row
 

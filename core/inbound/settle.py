@@ -15,6 +15,7 @@ from datetime import datetime, timedelta
 import sqlalchemy as sa
 from pydantic import JsonValue
 
+from core.database.database import Database, Tx
 from core.domain.notice import DEFAULT_LANGUAGE, Message, Proposal
 from core.domain.people import Address
 from core.domain.signature_lines import SignatureOffer
@@ -24,7 +25,6 @@ from core.engine.outages import locked
 from core.engine.transitions import Transitions
 from core.ports import Clock
 from core.store import installation, markers, outbox, quarantine, signature_lines, tokens
-from core.store.database import Database, Tx
 from core.store.outbox import Row, tell_row
 from core.store.quarantine import Quarantined
 

@@ -15,10 +15,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from core.database.database import Tx
+from core.database.upserts import upsert
 from core.domain.copies import replace
-from core.store.database import Tx
 from core.store.tables import api_keys
-from core.store.upserts import upsert
 
 _LOCK_TABLE = sa.text("LOCK TABLE api_keys IN SHARE ROW EXCLUSIVE MODE")
 """Keys change seldom, and two changes of one name must not undo each other. Reading goes on meanwhile."""

@@ -14,9 +14,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from core.database.database import Tx
 from core.domain.intent import title_of
 from core.store import search_index
-from core.store.database import Tx
 from core.store.outbox import RowStatus
 from core.store.tables import answer_receipts, archived, intents, is_notice, outbox, suspensions, tokens
 

@@ -19,8 +19,8 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
+from core.database.database import Tx
 from core.domain.renewed_key import keys_of
-from core.store.database import Tx
 from core.store.event_log import Logged, is_by_one_that_seals, is_older
 from core.store.log_seals import is_seal, same, sealed_length
 from core.store.tables import events, intents, log_starts

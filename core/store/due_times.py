@@ -13,9 +13,9 @@ from enum import StrEnum
 
 import sqlalchemy as sa
 
-from core.store.database import Tx
+from core.database.database import Tx
+from core.database.upserts import upsert
 from core.store.tables import due_times
-from core.store.upserts import upsert
 
 
 class DueKind(StrEnum):

@@ -20,12 +20,14 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 from pydantic import JsonValue
 
+from core.database.database import Tx
+from core.database.prepared import Prepared
+from core.database.recordsets import GivenRows, Recordset
 from core.domain.intent import UNBORN, Dependent, Intent, Moving
 from core.domain.renewed_key import keys_of
 from core.domain.vocabulary import SUSPENDED, Event
 from core.domain.wire import instant
-from core.store.container_tables import portfolio_members
-from core.store.database import Tx
+from core.openintent.store.tables import portfolio_members
 from core.store.log_seals import (
     LineForm,
     is_seal,
@@ -36,8 +38,6 @@ from core.store.log_seals import (
     seal_head,
     sealed_length,
 )
-from core.store.prepared import Prepared
-from core.store.recordsets import GivenRows, Recordset
 from core.store.tables import events, intents, log_starts
 from core.store.tables import intent_agents as members
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from core.store.database import Tx
+from core.database.database import Tx
 from core.store.tables import archived, idempotency, suspensions
 
 KEPT_AFTER_END = timedelta(days=7)

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
+from core.database.prepared import Prepared
+from core.database.recordsets import by_ids, listed
 from core.domain.audience import audience_of
 from core.domain.suspension import Suspension
 from core.store.inbox_entries import NOBODY, references, written
-from core.store.prepared import Prepared
-from core.store.recordsets import by_ids, listed
 from core.store.suspensions import COLUMNS, record
 from core.store.tables import inbox_entries, suspensions
 

@@ -12,11 +12,11 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
+from core.database.database import Tx
+from core.database.prepared import Prepared
+from core.database.recordsets import VALUES, listed
 from core.domain.audience import Audience
 from core.domain.suspension import Suspension
-from core.store.database import Tx
-from core.store.prepared import Prepared
-from core.store.recordsets import VALUES, listed
 from core.store.tables import inbox_entries
 
 NOBODY = ""

@@ -13,11 +13,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from core.database.database import Tx
+from core.database.prepared import Prepared
+from core.database.upserts import insert
 from core.domain.incident_claims import IncidentChange, Move
-from core.store.database import Tx
-from core.store.prepared import Prepared
 from core.store.tables import incidents, pager_accounts, parked
-from core.store.upserts import insert
 
 KEPT = timedelta(days=7)
 """How long after it was last heard of. Events are at most 49 hours old when they arrive."""

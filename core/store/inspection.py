@@ -17,9 +17,9 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
+from core.database.database import cannot_be_used
 from core.errors import DatabaseUnavailable, ForeignDatabase
 from core.store import installation, jobs, workers
-from core.store.database import cannot_be_used
 from core.store.schema import HEAD
 from core.store.tables import agent_callbacks, parked, seen, sessions, subscriptions, suspensions
 

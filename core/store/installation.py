@@ -6,9 +6,9 @@ import uuid
 
 import sqlalchemy as sa
 
-from core.store.database import Tx
+from core.database.database import Tx
+from core.database.upserts import insert, upsert
 from core.store.tables import installation
-from core.store.upserts import insert, upsert
 
 _LEARNED = "learned."
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from core.store.database import Tx
-from core.store.prepared import Prepared
+from core.database.database import Tx
+from core.database.prepared import Prepared
+from core.database.upserts import upsert
 from core.store.tables import intent_agents, intents
-from core.store.upserts import upsert
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,13 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from core.database.call_deadlines import BeginAgain
+from core.database.database import Tx
+from core.database.prepared import Prepared
+from core.database.recordsets import Recordset, by_ids, listed
 from core.domain.intent import UNBORN, Dependent, Intent, IntentStatus
 from core.domain.intent_links import Hold, Link
 from core.store import idempotency, intent_agents
-from core.store.call_deadlines import BeginAgain
-from core.store.database import Tx
-from core.store.prepared import Prepared
-from core.store.recordsets import Recordset, by_ids, listed
 from core.store.tables import intents, suspensions
 
 _BY_ID = sa.select(intents).where(intents.c.id == sa.bindparam("id"))

@@ -11,7 +11,7 @@ from datetime import timedelta
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
-from core.store.database import Tx
+from core.database.database import Tx
 
 QUEUE = "handraise"
 TASK = "handraise.look"

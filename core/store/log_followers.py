@@ -6,9 +6,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from core.store.database import Tx
+from core.database.database import Tx
+from core.database.upserts import insert
 from core.store.tables import log_followers
-from core.store.upserts import insert
 
 Cursor = tuple[int, int]
 """Of a line of the log (``Logged.cursor``): everything up to it is done."""

@@ -11,10 +11,10 @@ from enum import StrEnum
 
 import sqlalchemy as sa
 
-from core.store.database import Tx
-from core.store.prepared import Prepared
+from core.database.database import Tx
+from core.database.prepared import Prepared
+from core.database.upserts import insert, upsert
 from core.store.tables import seen
-from core.store.upserts import insert, upsert
 
 KEPT = timedelta(days=7)
 

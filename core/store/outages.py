@@ -15,10 +15,10 @@ from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 
+from core.database.database import Tx
+from core.database.prepared import Prepared
+from core.database.recordsets import by_ids, listed
 from core.domain.suspension import Suspension
-from core.store.database import Tx
-from core.store.prepared import Prepared
-from core.store.recordsets import by_ids, listed
 from core.store.suspensions import COLUMNS
 from core.store.suspensions import record as record_of
 from core.store.tables import outages, suspensions

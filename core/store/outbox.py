@@ -24,13 +24,13 @@ from typing import Any
 import sqlalchemy as sa
 from pydantic import JsonValue
 
+from core.database.database import Tx
+from core.database.prepared import Prepared
+from core.database.recordsets import VALUES, listed
 from core.domain.callback import ASKED_BACK
 from core.domain.notice import DEFAULT_LANGUAGE, Message, Purpose
 from core.domain.people import Address
 from core.domain.wording import AgentTold
-from core.store.database import Tx
-from core.store.prepared import Prepared
-from core.store.recordsets import VALUES, listed
 from core.store.tables import is_notice, outbox, outbox_kind, suspensions, workers
 
 

@@ -12,13 +12,13 @@ from datetime import UTC, datetime, timedelta
 
 import sqlalchemy as sa
 
+from core.database.database import Tx
+from core.database.upserts import upsert
 from core.domain.wire import instant
 from core.store import outbox
-from core.store.database import Tx
 from core.store.outbox import Row, RowStatus
 from core.store.tables import installation, is_notice, suspensions
 from core.store.tables import outbox as rows
-from core.store.upserts import upsert
 
 HELD = datetime(9999, 1, 1, tzinfo=UTC)
 """When a held notice is due: not before somebody lifts the pause."""

@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 from pydantic import TypeAdapter
 
+from core.database.database import Tx
+from core.database.prepared import Prepared
+from core.database.recordsets import VALUES, Recordset, listed
 from core.domain.intent import Dependent
 from core.domain.plain_times import PlainTimes
-from core.store.database import Tx
 from core.store.intents import DEPENDENT, dependent_of
 from core.store.outages import Outage
-from core.store.prepared import Prepared
-from core.store.recordsets import VALUES, Recordset, listed
 from core.store.suspensions import times_of
 from core.store.tables import intents, outages, suspensions
 

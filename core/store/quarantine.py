@@ -13,9 +13,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from core.store.database import Tx
+from core.database.database import Tx
+from core.database.upserts import insert
 from core.store.tables import quarantine
-from core.store.upserts import insert
 
 MOST_BYTES = 256 * 1024 * 1024
 

@@ -7,9 +7,9 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from core.store.database import Tx
+from core.database.database import Tx
+from core.database.upserts import insert
 from core.store.tables import answer_receipts
-from core.store.upserts import insert
 
 _own = answer_receipts.c
 

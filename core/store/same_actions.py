@@ -6,8 +6,8 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
+from core.database.prepared import Prepared
 from core.domain.suspension import Resume, Suspension
-from core.store.prepared import Prepared
 from core.store.suspensions import COLUMNS, record
 from core.store.tables import suspensions
 

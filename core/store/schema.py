@@ -13,9 +13,9 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
+from core.database.database import Database, cannot_be_used, opening
 from core.errors import SchemaTooNew, SchemaTooOld
 from core.store import jobs, log_numbers
-from core.store.database import Database, cannot_be_used, opening
 
 HEAD = "0022"
 """The newest revision that this version knows."""

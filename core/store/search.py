@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
+from core.database.prepared import Prepared
+from core.database.recordsets import by_ids, compact, listed, values
 from core.store import event_log
-from core.store.prepared import Prepared
-from core.store.recordsets import by_ids, compact, listed, values
 from core.store.search_index import FOLLOWER
 from core.store.tables import log_followers, search_entries, search_segments, search_terms, suspensions
 from core.store.trigrams import SEGMENT, bitmap, folded, looked_up, of_creator, places

@@ -20,11 +20,11 @@ from dataclasses import dataclass, field
 
 import sqlalchemy as sa
 
+from core.database.database import Tx
+from core.database.prepared import Prepared
+from core.database.recordsets import Recordset, by_ids, listed
 from core.store import log_followers
-from core.store.database import Tx
 from core.store.log_followers import Cursor
-from core.store.prepared import Prepared
-from core.store.recordsets import Recordset, by_ids, listed
 from core.store.tables import search_entries, search_segments, search_terms, suspensions
 from core.store.trigrams import SEGMENT, Terms, bitmap, packed, places
 

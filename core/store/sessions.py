@@ -9,10 +9,10 @@ from datetime import datetime
 import sqlalchemy as sa
 from pydantic import JsonValue
 
-from core.store.database import Tx
-from core.store.prepared import Prepared
+from core.database.database import Tx
+from core.database.prepared import Prepared
+from core.database.upserts import upsert
 from core.store.tables import agent_callbacks, agent_policies, sessions
-from core.store.upserts import upsert
 
 
 @dataclass(frozen=True, slots=True)

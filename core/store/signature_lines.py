@@ -13,11 +13,11 @@ from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 
+from core.database.database import Tx
+from core.database.prepared import Prepared
+from core.database.upserts import upsert
 from core.domain.signature_lines import SignatureOffer
-from core.store.database import Tx
-from core.store.prepared import Prepared
 from core.store.tables import signature_lines, signature_offers, suspensions
-from core.store.upserts import upsert
 
 MOST_LINES = 200
 """Of one person; the oldest go when more come."""

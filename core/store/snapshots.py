@@ -21,7 +21,7 @@ from urllib.parse import quote
 import sqlalchemy as sa
 from sqlalchemy.pool import NullPool
 
-from core.store.database import opening
+from core.database.database import opening
 from core.store.installation import known_check
 from core.store.tables import archived, events, intents
 
@@ -57,7 +57,7 @@ class Snapshot:
     name: str | None = None
 
     async def read(self, job: Callable[[sa.Connection], T]) -> T:
-        """As :meth:`core.store.database.Database.read`, of this moment."""
+        """As :meth:`core.database.database.Database.read`, of this moment."""
         return await asyncio.to_thread(job, self.connection)
 
     def contents(self) -> Contents:

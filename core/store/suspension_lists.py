@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
+from core.database.prepared import Prepared
+from core.database.recordsets import compact, values
 from core.domain.copies import replace
 from core.domain.people import Actor
 from core.domain.suspension import Status, Suspension
 from core.store import search
-from core.store.prepared import Prepared
-from core.store.recordsets import compact, values
 from core.store.search import Unindexed
 from core.store.suspensions import COLUMNS, REF_START, record
 from core.store.tables import search_entries, suspensions

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
+from core.database.database import Tx
+from core.database.prepared import Prepared
 from core.domain.people import Address
 from core.domain.tokens import TokenMaker, TokenPurpose, fingerprint
-from core.store.database import Tx
-from core.store.prepared import Prepared
 from core.store.tables import tokens
 
 

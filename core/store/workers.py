@@ -12,7 +12,7 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from core.store.database import Tx
+from core.database.database import Tx
 from core.store.tables import workers
 
 

@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from core.database.database import Database, Tx
 from core.hub import WORK, Hub
 from core.ports import Clock
 from core.store import jobs
-from core.store.database import Database, Tx
 from core.work.every import Every
 from core.work.looking import SWEEP, Looking
 
@@ -213,7 +213,7 @@ def _pool(database: Database) -> psycopg_pool.AsyncConnectionPool:
     """Procrastinate's connections. Its own pool would be left open if it is cancelled while it opens."""
     from psycopg_pool import AsyncConnectionPool
 
-    from core.store.postgres import async_connections, check_takes_writes
+    from core.database.postgres import async_connections, check_takes_writes
 
     patience = database.deadlines.call.total_seconds()
     return AsyncConnectionPool(

@@ -13,8 +13,8 @@ from datetime import UTC, datetime, timedelta
 
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
+from core.database.database import Tx
 from core.ports import Clock
-from core.store.database import Tx
 from core.work.looking import SWEEP, Looking
 
 _FARTHEST = timedelta(days=1)

@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 import structlog
 
+from core.database.database import Database, Tx
+from core.database.prepared import Prepared
 from core.errors import DatabaseUnavailable
 from core.hub import Hub
-from core.store.database import Database, Tx
-from core.store.prepared import Prepared
 from core.work.health import Health
 
 if TYPE_CHECKING:  # loaded if PostgreSQL is used
-    from core.store.postgres import AsyncConnection
+    from core.database.postgres import AsyncConnection
 
 log = structlog.get_logger(__name__)
 
@@ -94,13 +94,13 @@ class News:
             await asyncio.sleep(_AGAIN)
 
     async def _connect(self) -> AsyncConnection:
-        from core.store.postgres import async_connections
+        from core.database.postgres import async_connections
 
         connections = async_connections(self._database.deadlines)
         return await connections.connect(self._database.direct_conninfo, autocommit=True)
 
     async def _listen(self, conn: AsyncConnection, listening: asyncio.Future[None]) -> None:
-        from core.store.postgres import check_takes_writes
+        from core.database.postgres import check_takes_writes
 
         await conn.execute(f"LISTEN {CHANNEL}")
         if listening.done():

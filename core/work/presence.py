@@ -27,11 +27,11 @@ import sqlalchemy as sa
 import structlog
 from sqlalchemy.exc import IntegrityError
 
+from core.database.call_deadlines import LONG
+from core.database.database import Database, Tx
 from core.errors import DatabaseUnavailable
 from core.ports import Alarm, Clock, HostClock
 from core.store import outages, outbox, workers
-from core.store.call_deadlines import LONG
-from core.store.database import Database, Tx
 from core.store.workers import Seen
 from core.work.every import Every
 from core.work.health import BEAT, Health

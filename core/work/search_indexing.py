@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from core.database.call_deadlines import LONG
+from core.database.database import Database
 from core.ports import Clock
 from core.store import event_log, log_followers, search_index
-from core.store.call_deadlines import LONG
-from core.store.database import Database
 
 EVERY = timedelta(seconds=5)
 LINES_AT_ONCE = 4_000

@@ -1,4 +1,4 @@
-"""Event streams that can't be had. What they tell is in tests/journeys/test_sdk_event_streams.py."""
+"""Event streams that can't be had. What they tell is in tests/journeys/sdk/test_sdk_event_streams.py."""
 
 from __future__ import annotations
 

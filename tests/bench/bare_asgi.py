@@ -20,8 +20,8 @@ import uvloop
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from bot.config.settings import Http
+from bot.front.connections import Connections
 from bot.server import limits_of, listen, uvicorn_config
-from bot.web.connections import Connections
 from tests.bench.process import processor_seconds
 from tests.bench.service import Caller
 from tests.ports import free_port

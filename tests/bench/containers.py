@@ -15,10 +15,11 @@ from typing import Any
 
 import aiohttp
 
+from core.database.database import Tx, open_database
 from core.domain.intent import IntentStatus
 from core.domain.intent_links import EdgeKind, Link
-from core.store import intent_edges, intents, schema
-from core.store.database import Tx, open_database
+from core.openintent.store import intent_edges
+from core.store import intents, schema
 from tests.bench import measures, plans
 from tests.bench.databases import DURABLE, migrated
 from tests.bench.service import Caller, around, serving, write_config

@@ -14,7 +14,7 @@ from pathlib import Path
 import aiohttp
 
 from bot.wiring.roles import SystemClock
-from core.store.database import open_database
+from core.database.database import open_database
 from core.work.search_indexing import SearchIndexing
 from tests.bench import measures, rows
 from tests.bench.crowd import MAILBOX, open_question

@@ -17,8 +17,8 @@ from typing import Any
 import aiohttp
 import sqlalchemy as sa
 
+from core.database.database import open_database
 from core.store import tables
-from core.store.database import open_database
 from tests.bench import measures, rows
 from tests.bench.crowd import MAILBOX, open_question
 from tests.bench.databases import DURABLE, migrated

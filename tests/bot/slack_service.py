@@ -28,6 +28,8 @@ from channels.slack.channel import SlackChannel
 from channels.slack.client import web_client
 from channels.slack.payloads import signer
 from channels.slack.people import SlackPeople
+from core.database.database import open_database
+from core.database.locks import LockSlots
 from core.delivery.links import LinkMaker
 from core.delivery.pause import Pausing
 from core.delivery.queues import Lanes
@@ -44,12 +46,10 @@ from core.engine.planning import Planner
 from core.engine.transitions import Transitions
 from core.hub import Hub
 from core.inbound.reports import Incoming
-from core.intents.subscriptions import Subscriptions
+from core.openintent.intents.subscriptions import Subscriptions
+from core.openintent.propagation.consequences import Consequences
 from core.ports import Backoff, Channel
-from core.propagation.consequences import Consequences
 from core.store import outbox
-from core.store.database import open_database
-from core.store.locks import LockSlots
 from core.work.embedded import EmbeddedWork
 from tests.channels.slack.slack_examples import HandClock
 from tests.vendors.slack import SlackSandbox

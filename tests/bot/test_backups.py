@@ -24,9 +24,10 @@ from bot.commands.backups import dumps, manifest
 from bot.commands.backups.creation import Made, back_up
 from bot.commands.backups.restoration import Restored
 from bot.commands.backups.restoration import restore as put_back
+from core.database import database_file
+from core.database.database import open_database
 from core.errors import BackupFailed, OperatorError
-from core.store import database_file, schema
-from core.store.database import open_database
+from core.store import schema
 from core.store.snapshots import postgres_snapshot
 from core.store.tables import archived
 from tests import preloaded

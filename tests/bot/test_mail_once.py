@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from core.store.database import Database
+from core.database.database import Database
 from tests.bot.mail_world import ALICE, ask_by_mail, is_open, lines, reasons, signed_reply, take, words_back
 from tests.world import World
 

@@ -24,7 +24,7 @@ from channels.email.authentication import SenderAuth
 from channels.email.imap import KEYWORD, ImapAccount, ImapLost, ImapServer, ImapSession
 from channels.email.inbound import MailRules
 from channels.email.lmtp_server import LARGEST_MAIL
-from core.store.locks import LockSlots
+from core.database.locks import LockSlots
 from tests.bot.mail_world import ask_by_mail, correspondence_of, is_open, signatures_of, signed_reply, words_back
 from tests.mail_servers import PASSWORD, MailServers
 from tests.ports import free_port

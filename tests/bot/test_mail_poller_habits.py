@@ -20,7 +20,7 @@ from channels.email.addressing import Mailboxes
 from channels.email.authentication import SenderAuth
 from channels.email.imap import KEYWORD, ImapAccount, ImapServer
 from channels.email.inbound import MailRules
-from core.store.locks import LockSlot, LockSlots
+from core.database.locks import LockSlot, LockSlots
 from tests.bot.mail_world import ask_by_mail, correspondence_of, is_open, signatures_of, signed_reply
 from tests.channels.email.certificates import Authority
 from tests.imap_pretend import PretendImap, pretending

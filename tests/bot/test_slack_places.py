@@ -15,8 +15,8 @@ from bot.inbound.connection import ConnectionState
 from bot.inbound.slack.sockets import SOCKETS, SOCKETS_OF_ONE, SlackSockets, SocketTiming
 from bot.sandbox.serving import serving
 from channels.slack.client import web_client
-from core.store.database import Database, open_database
-from core.store.locks import LockSlot, LockSlots
+from core.database.database import Database, open_database
+from core.database.locks import LockSlot, LockSlots
 from tests.vendors.slack import SlackSandbox
 
 END_SESSIONS = sa.text(

@@ -11,7 +11,7 @@ from handraise.cli.terminal import one_line, visible
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.journeys.test_terminal import SAYS_NOTHING_OF_OTHERS, commands, forbidden
+from tests.journeys.service.test_terminal import SAYS_NOTHING_OF_OTHERS, commands, forbidden
 
 
 def test_no_command_is_left_out() -> None:

@@ -26,8 +26,8 @@ from typing import Any
 import httpx
 import sqlalchemy as sa
 
+from core.database.database import open_database
 from core.store import schema
-from core.store.database import open_database
 from core.store.tables import events, outbox, suspensions
 from tests.chaos.partition_invariants import Attempt, Create, Evidence, Glance, Silence
 from tests.chaos.proxy import Manner, Proxy

@@ -16,8 +16,8 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
+from core.database.database import open_database
 from core.store import schema
-from core.store.database import open_database
 from core.store.tables import outbox, suspensions, workers
 from tests.chaos.disk import Disk, a_disk
 from tests.chaos.wire import Wire

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from core.store.database import Database, open_database
+from core.database.database import Database, open_database
 from core.store.tables import metadata
 
 JOBS = ("procrastinate_jobs", "procrastinate_workers")

@@ -11,13 +11,13 @@ from typing import Any
 import sqlalchemy as sa
 
 from core.audit.retention import Retention
+from core.database.database import Database, Tx
 from core.domain.machine import open_suspension
 from core.domain.people import Address
 from core.domain.tokens import TokenMaker, TokenPurpose
 from core.domain.vocabulary import Event
 from core.store import event_log as log
 from core.store import intents, outbox, suspensions, tokens
-from core.store.database import Database, Tx
 from core.store.outbox import RowStatus
 from core.store.tables import metadata
 from tests.clock import ManualClock

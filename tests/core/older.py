@@ -8,8 +8,8 @@ import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
 
+from core.database.database import Database
 from core.store import schema
-from core.store.database import Database
 
 
 def migrate_to(database: Database, revision: str) -> None:

@@ -8,10 +8,10 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
+from core.database.database import Database, Tx
 from core.domain.intent import Intent, IntentStatus
 from core.domain.suspension import Suspension
 from core.store import intents, outbox, suspensions, tables
-from core.store.database import Database, Tx
 from core.store.log_seals import seal_head
 from core.store.outbox import Row, RowKind, RowStatus
 from tests.core.examples import START, a_question, opened

@@ -7,11 +7,11 @@ from datetime import timedelta
 import pytest
 import sqlalchemy as sa
 
+from core.database.database import Database
 from core.delivery.backlog import Backlog
 from core.delivery.queues import Lanes
 from core.delivery.turns import ALL_LANES, CAPACITY, Width
 from core.store import outbox
-from core.store.database import Database
 from core.store.outbox import Row
 from tests.clock import ManualClock
 from tests.core.store_examples import a_row, row_of, write_rows

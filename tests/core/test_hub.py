@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
+from core.database.database import Database, Tx
 from core.hub import EVERYTHING, Hub, Wakeup, first_of
-from core.store.database import Database, Tx
 from tests.core.examples import answered, hourly
 
 PATIENCE = 30.0

@@ -9,8 +9,8 @@ from datetime import timedelta
 import pytest
 import sqlalchemy as sa
 
+from core.database.database import Database, Tx, open_database
 from core.hub import Hub
-from core.store.database import Database, Tx, open_database
 from core.work.news import MOST_BYTES, News, payloads
 
 PATIENCE = 30.0

@@ -7,10 +7,10 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from core.database.database import Database
 from core.delivery.leases import IN_TRANSIT, OrphanedRows
 from core.delivery.queues import Lanes
 from core.engine.transitions import LEASE
-from core.store.database import Database
 from core.store.outbox import Row, RowStatus
 from tests.core.examples import after
 from tests.core.store_examples import in_hand, row_of, write_rows

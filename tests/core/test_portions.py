@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from core.database.database import Database, Tx
 from core.delivery.portions import MOST, Portions
 from core.errors import Conflict
 from core.store import intents
-from core.store.database import Database, Tx
 from tests.core.store_examples import an_intent
 
 PATIENCE = 30.0

@@ -7,13 +7,13 @@ from datetime import timedelta
 
 import pytest
 
+from core.database.database import Database, Tx
 from core.delivery.queues import FRESH, Lanes
 from core.delivery.read_ahead import AHEAD, ReadAhead
 from core.delivery.turns import CAPACITY, Width
 from core.domain.copies import replace
 from core.domain.suspension import Suspension
 from core.store import suspensions
-from core.store.database import Database, Tx
 from core.store.outbox import Row
 from tests.core.examples import answered
 from tests.core.store_examples import in_hand, keep, numbered

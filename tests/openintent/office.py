@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx
 
-from tests.journeys.test_crashes import settings
+from tests.journeys.kills.test_crashes import settings
 from tests.openintent.client import LIMIT, ClientProcess, running_client
 from tests.process import ServiceProcess, service_process
 from tests.vendors.mail import Mailbox

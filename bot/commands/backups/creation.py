@@ -29,11 +29,11 @@ from bot.config import Settings
 from bot.config.loading import settings_and_folder
 from bot.keys import key_file, root_key
 from bot.wiring.roles import archive_place
+from core.database.database import open_database
+from core.database.database_file import copy_database, copy_file, sync
 from core.domain.wire import instant
 from core.errors import BackupFailed
 from core.store import schema
-from core.store.database import open_database
-from core.store.database_file import copy_database, copy_file, sync
 from core.store.snapshots import Snapshot, file_snapshot, postgres_snapshot
 
 _BATCH = re.compile(manifest.BATCH)

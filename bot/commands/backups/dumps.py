@@ -19,9 +19,9 @@ from pathlib import Path
 import sqlalchemy as sa
 from sqlalchemy.pool import NullPool
 
+from core.database.database import open_database, opening
+from core.database.database_file import sync
 from core.errors import BackupFailed
-from core.store.database import open_database, opening
-from core.store.database_file import sync
 
 _LOOK_SECONDS = 0.2
 

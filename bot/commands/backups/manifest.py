@@ -18,8 +18,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
+from core.database.database_file import Advance, sync
 from core.errors import BackupFailed
-from core.store.database_file import Advance, sync
 
 NAME = "manifest.json"
 DATABASE, DUMP, KEY, ARCHIVE = "handraise.db", "handraise.dump", "handraise.db.key", "archive"

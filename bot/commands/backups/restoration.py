@@ -24,11 +24,11 @@ from bot.config.loading import settings_and_folder
 from bot.keys import key_file, root_key
 from bot.wiring.roles import archive_place
 from core.audit.check import Checked
+from core.database.database import open_database
+from core.database.database_file import copy_database, copy_file, fold_log, sync
 from core.domain.root_key import RootKey
 from core.errors import BackupFailed, OperatorError
 from core.store import schema
-from core.store.database import open_database
-from core.store.database_file import copy_database, copy_file, fold_log, sync
 from core.store.log_numbers import leave_room
 from core.store.snapshots import Snapshot, file_snapshot, postgres_snapshot
 

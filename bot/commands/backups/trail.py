@@ -7,9 +7,9 @@ import asyncio
 from handraise.cli.audit import said_of
 
 from core.audit.check import Checked, check_logs
+from core.database.database_file import Advance
 from core.domain.root_key import RootKey
 from core.errors import BackupFailed
-from core.store.database_file import Advance
 from core.store.snapshots import Snapshot
 
 

@@ -30,10 +30,10 @@ from bot.inbound.mail.bounces import CHANNEL
 from bot.inbound.mail.inbox import Arrival, MailInbox
 from channels.email.imap import ImapAccount, ImapLost, ImapSession
 from channels.email.lmtp_server import LARGEST_MAIL
+from core.database.locks import LockSlot, LockSlots
 from core.errors import DatabaseUnavailable
 from core.inbound.settle import Correspondence, Understood
 from core.ports import Clock
-from core.store.locks import LockSlot, LockSlots
 from core.work.health import Health
 
 log = structlog.get_logger(__name__)

@@ -34,13 +34,13 @@ from channels.pagerduty.webhooks import (
     UncountedReply,
     Where,
 )
+from core.database.database import Tx
 from core.delivery.lost_withdrawals import Sighting, Sign
 from core.domain.answers import GivenAnswer
 from core.domain.incident_claims import IncidentChange, Move
 from core.domain.people import Actor, Address
 from core.domain.suspension import Suspension, Via
 from core.inbound.incidents import Also, Heard, Incidents, nothing
-from core.store.database import Tx
 from core.store.markers import Marker
 from core.store.outbox import Row, tell_row
 

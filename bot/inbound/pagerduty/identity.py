@@ -14,11 +14,11 @@ from datetime import timedelta
 import structlog
 
 from channels.pagerduty.rest import ApiUnavailable, PagerDutyApi
+from core.database.database import Database
 from core.domain.people import Actor, IdentityOf, canonical, spelled
 from core.inbound.reports import Incoming
 from core.ports import Clock, Responders
 from core.store import incidents
-from core.store.database import Database
 from core.store.incidents import PagerAccount
 
 log = structlog.get_logger(__name__)

@@ -23,12 +23,12 @@ from bot.inbound.pagerduty.identity import CHANNEL
 from channels.pagerduty.render import ref_in
 from channels.pagerduty.rest import ApiUnavailable, PagerDutyApi
 from channels.pagerduty.webhooks import Where, ref_in_title
+from core.database.database import Tx
 from core.delivery import confirmation
 from core.domain.suspension import Suspension
 from core.engine.queries import Queries
 from core.ports import Clock
 from core.store import incidents, suspensions
-from core.store.database import Tx
 from core.store.incidents import IncidentRow
 
 KEPT = timedelta(minutes=10)

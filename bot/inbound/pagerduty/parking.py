@@ -24,10 +24,10 @@ from bot.inbound.pagerduty.events import PagerDutyMeaning
 from bot.inbound.pagerduty.identity import CHANNEL
 from channels.pagerduty.rest import ApiUnavailable
 from channels.pagerduty.webhooks import Ignored, read_webhook
+from core.database.database import Database, Tx
 from core.errors import DatabaseUnavailable
 from core.ports import Clock
 from core.store import incidents, markers
-from core.store.database import Database, Tx
 from core.store.incidents import Parked
 
 log = structlog.get_logger(__name__)

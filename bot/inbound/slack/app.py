@@ -40,12 +40,12 @@ from channels.slack.client import SIGNATURE, TIMESTAMP, OurWorkspace, is_signed,
 from channels.slack.interactions import read_body
 from channels.slack.payloads import Sign
 from channels.slack.people import SlackPeople
+from core.database.locks import LockSlots
 from core.domain.notice import WhenCut
 from core.engine.engine import Engine
 from core.engine.inbox import Inbox
 from core.errors import envelope
 from core.inbound.reports import Incoming
-from core.store.locks import LockSlots
 from core.work.health import Health
 
 log = structlog.get_logger(__name__)

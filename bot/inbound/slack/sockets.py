@@ -21,8 +21,8 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.inbound.connection import ConnectionState, Downtime, Keeper, Tell, Timing, pauses
 from channels.slack.errors import CAUGHT, failure_of
 from channels.slack.socket import CLOSED, SILENT, NotOpened, Socket, Take
+from core.database.locks import LockSlot, LockSlots
 from core.ports import Deferred, RefusalCause, Refused
-from core.store.locks import LockSlot, LockSlots
 from core.work.health import Health
 
 log = structlog.get_logger(__name__)

@@ -16,20 +16,13 @@ from fastapi.security import APIKeyHeader
 from starlette.responses import Response
 
 from bot.config.changes import Changes
+from bot.front.connections import vouch
+from bot.front.limits import StrictJsonRequest
 from bot.keys import KeyRing
 from bot.observability.tracing import NO_TRACING, Tracing
 from bot.web.api.direct import Direct, direct
 from bot.web.api.openapi import DescribedRoute
-from bot.web.connections import vouch
-from bot.web.limits import StrictJsonRequest
 from core.audit.check import Audit
-from core.containers.checkpoints import Checkpoints
-from core.containers.claims import TaskClaims
-from core.containers.coordinators import Coordinators
-from core.containers.graph import Graphs
-from core.containers.plans import Plans
-from core.containers.portfolios import Portfolios
-from core.containers.workflows import Workflows
 from core.delivery.pause import Pausing
 from core.domain.people import LONGEST_KEY_NAME, OWN_KEY, Actor, Role
 from core.domain.wire import JsonObject
@@ -41,13 +34,20 @@ from core.engine.quotas import Quotas
 from core.engine.receipts import Receipts
 from core.errors import Forbidden, Unauthorized
 from core.hub import Hub, Wakeup
-from core.intents.client_steps import ClientSteps
-from core.intents.intent_leases import IntentLeases
-from core.intents.intents import Intents
-from core.intents.members import Members
-from core.intents.retrying import Retrying
-from core.intents.subscriptions import Subscriptions
-from core.intents.tasks import Tasks
+from core.openintent.containers.checkpoints import Checkpoints
+from core.openintent.containers.claims import TaskClaims
+from core.openintent.containers.coordinators import Coordinators
+from core.openintent.containers.graph import Graphs
+from core.openintent.containers.plans import Plans
+from core.openintent.containers.portfolios import Portfolios
+from core.openintent.containers.workflows import Workflows
+from core.openintent.intents.client_steps import ClientSteps
+from core.openintent.intents.intent_leases import IntentLeases
+from core.openintent.intents.intents import Intents
+from core.openintent.intents.members import Members
+from core.openintent.intents.retrying import Retrying
+from core.openintent.intents.subscriptions import Subscriptions
+from core.openintent.intents.tasks import Tasks
 from core.ports import Responders
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response | None]]

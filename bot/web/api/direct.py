@@ -19,7 +19,7 @@ from starlette.convertors import Convertor, PathConvertor
 from starlette.routing import compile_path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from bot.web.limits import StrictJsonRequest
+from bot.front.limits import StrictJsonRequest
 
 Direct = Callable[[Request], Awaitable[Response | None]]
 """The route's reply; ``None`` if something is wrong with the request."""

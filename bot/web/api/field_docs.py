@@ -17,7 +17,14 @@ from typing import Any
 Part = dict[str, Any]
 FieldDocs = dict[str, str]
 
-_MODULES = ("bot.web.api", "core.domain.policy", "core.domain.record", "core.domain.retry_fields", "core.domain.wire")
+_MODULES = (
+    "bot.web.api",
+    "bot.web.openintent",
+    "core.domain.policy",
+    "core.domain.record",
+    "core.openintent.domain.retry_fields",
+    "core.domain.wire",
+)
 """Where the classes stand whose fields are on the wire. A class's name is its schema's."""
 
 

@@ -19,20 +19,20 @@ from fastapi import APIRouter, Header, Request
 from pydantic import JsonValue
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from bot.web.api import intent_replies
 from bot.web.api.auth import AgentName, Caller, Handler, KeyedRoute, Served, Services, while_valid
 from bot.web.api.direct import Direct
 from bot.web.api.replies import refusals
 from bot.web.api.suspensions import Id
 from bot.web.errors import error_body, status_of
+from bot.web.openintent import intent_replies
 from core.domain import vocabulary
 from core.domain.people import Actor, Role
 from core.domain.vocabulary import STATUS_CHANGED
 from core.errors import InvalidRequest, NotFound, Unauthorized
 from core.hub import EVERYTHING, Wakeup, first_of
-from core.intents.intent_leases import LEASE_ENDS
-from core.intents.intents import STATE_PATCHED
-from core.intents.members import AGENT_ASSIGNED
+from core.openintent.intents.intent_leases import LEASE_ENDS
+from core.openintent.intents.intents import STATE_PATCHED
+from core.openintent.intents.members import AGENT_ASSIGNED
 from core.store.event_log import Following, Logged
 
 HEARTBEAT_SECONDS = 15

@@ -1,6 +1,6 @@
 """What this service sends to agents, for the OpenAPI document: the ``webhooks`` of OpenAPI 3.1.
 
-``core/domain/callback.py``, ``core/intents/takeover.py`` and ``core/intents/follower.py`` write these bodies, and
+``core/domain/callback.py``, and ``takeover.py`` and ``follower.py`` in ``core/openintent/intents``, write these bodies;
 ``bot/callbacks/agents.py`` signs them; a test compares.
 
 Source: API.md §5; RFC-0006; RFC-0010; github.com/standard-webhooks/standard-webhooks/blob/main/spec.
@@ -13,12 +13,12 @@ from typing import Any, Literal
 
 from pydantic import JsonValue
 
-from bot.web.api.intent_replies import EventReply
+from bot.web.openintent.intent_replies import EventReply
 from core.domain.callback import ASKED_BACK
 from core.domain.intent import IntentStatus
-from core.domain.retry import FALLBACK_TRIGGERED, TakeoverReason
 from core.domain.vocabulary import CANCELLED, EXPIRED, RESUMED
 from core.domain.wire import ClarificationReply, Instant, JsonObject, Open, Resolution
+from core.openintent.domain.retry import FALLBACK_TRIGGERED, TakeoverReason
 
 Part = dict[str, Any]
 

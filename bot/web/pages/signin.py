@@ -18,7 +18,7 @@ from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import Response
 
-from bot.web.connections import vouch
+from bot.front.connections import vouch
 from bot.web.pages.cookies import Content, Seal
 from bot.web.pages.forms import Posted, read_post
 from bot.web.pages.rendering import BrowserSession, PageContext

@@ -2,7 +2,6 @@
 
 from alembic import context
 
-from core.store import container_tables  # noqa: F401 (its tables are in ``metadata`` once it is loaded)
 from core.store.tables import metadata
 
 connection = context.config.attributes["connection"]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
+from core.database.database import open_database
 from core.store import schema
-from core.store.database import open_database
 
 
 def lay_down(url: str) -> None:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from core.store.database import Tx
+from core.database.database import Tx
 from handraise_testing.clock import ManualClock
 from handraise_testing.gate import Gate
 from handraise_testing.plans import Due, Schedule

@@ -21,17 +21,17 @@ from starlette.types import ASGIApp
 
 from bot.app import build_app
 from bot.config import load
+from bot.front.limits import SizeLimit
 from bot.sandbox.serving import serving
 from bot.web import errors
-from bot.web.limits import SizeLimit
 from bot.wiring.composition import wire
 from bot.wiring.service import Service
+from core.database.database import Tx
 from core.domain.people import Actor, Role
 from core.domain.policy import PolicyFields
 from core.domain.request import AskRequest, Opened
 from core.domain.suspension import Choice, FallbackPolicy, Kind, ResponseType, Style, Suspension
 from core.engine.engine import Engine
-from core.store.database import Tx
 from tests.clock import ManualClock
 from tests.ports import free_port
 from tests.vendors.mail import Mail, Mailbox

@@ -12,11 +12,11 @@ import pytest
 import uvloop
 from starlette.types import Receive, Scope, Send
 
+from bot.front import protocol
+from bot.front.admission import Limits
+from bot.front.connections import Connections
+from bot.front.protocol import protocol_for
 from bot.sandbox.serving import serving
-from bot.web import protocol
-from bot.web.admission import Limits
-from bot.web.connections import Connections
-from bot.web.protocol import protocol_for
 
 PATIENCE = 30.0
 LONG = 8 * 1024 * 1024

@@ -21,7 +21,7 @@ from handraise import (
 )
 
 from bot.sandbox.serving import serving
-from tests.journeys.test_sdk_methods import InThread
+from tests.journeys.sdk.test_sdk_methods import InThread
 from tests.vendors.slack_faults import SaysNo
 from tests.world import KEYS, WEBHOOK_SECRET, World
 

@@ -11,14 +11,14 @@ import pytest
 from bot.callbacks.agents import sign
 from core.domain.callback import asked_back_body, callback_body
 from core.domain.intent import Intent, IntentStatus
-from core.domain.intent_lease import IntentLease, LeaseStatus
 from core.domain.machine import decide
-from core.domain.retry import FALLBACK_TRIGGERED, IntentFailure, TakeoverReason
 from core.domain.suspension import Kind
 from core.domain.vocabulary import AskedBack, Cancelled, Outcome, ResumeAgent
 from core.domain.wire import JsonObject
-from core.intents.follower import event_body
-from core.intents.takeover import takeover_data
+from core.openintent.domain.intent_lease import IntentLease, LeaseStatus
+from core.openintent.domain.retry import FALLBACK_TRIGGERED, IntentFailure, TakeoverReason
+from core.openintent.intents.follower import event_body
+from core.openintent.intents.takeover import takeover_data
 from core.store.event_log import Logged
 from tests.conformance.openapi.test_document import document, fits, operations
 from tests.core.examples import HOUR, a_question, after, an_answer, answered, hourly, look, opened

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from core.domain.retry import FailurePolicy, RetryStrategy, retry_delay
+from core.openintent.domain.retry import FailurePolicy, RetryStrategy, retry_delay
 from tests.conformance.rfc_0010.failing import fail, intent_with, logged
 from tests.world import World
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.journeys.test_api_checkpoints import judge, reached, seen
-from tests.journeys.test_api_plans import planned, refusal
-from tests.journeys.test_api_task_claims import claim
-from tests.journeys.test_api_task_mirror import suspend
-from tests.journeys.test_api_tasks import created, moved
+from tests.journeys.openintent.test_api_checkpoints import judge, reached, seen
+from tests.journeys.openintent.test_api_plans import planned, refusal
+from tests.journeys.openintent.test_api_task_claims import claim
+from tests.journeys.openintent.test_api_task_mirror import suspend
+from tests.journeys.openintent.test_api_tasks import created, moved
 from tests.world import World
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.journeys.test_api_checkpoints import reached
-from tests.journeys.test_api_plans import planned
-from tests.journeys.test_api_task_mirror import said, shown, suspend
-from tests.journeys.test_api_tasks import created, moved
+from tests.journeys.openintent.test_api_checkpoints import reached
+from tests.journeys.openintent.test_api_plans import planned
+from tests.journeys.openintent.test_api_task_mirror import said, shown, suspend
+from tests.journeys.openintent.test_api_tasks import created, moved
 from tests.world import World
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

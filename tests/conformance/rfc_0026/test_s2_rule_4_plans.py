@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.journeys.test_api_plans import planned, replanned, shown_plan
-from tests.journeys.test_api_task_mirror import suspend
-from tests.journeys.test_api_tasks import created, moved
+from tests.journeys.openintent.test_api_plans import planned, replanned, shown_plan
+from tests.journeys.openintent.test_api_task_mirror import suspend
+from tests.journeys.openintent.test_api_tasks import created, moved
 from tests.world import World, after
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.journeys.portfolios import move, portfolio_of, shown, suspend
+from tests.journeys.openintent.portfolios import move, portfolio_of, shown, suspend
 from tests.world import World
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

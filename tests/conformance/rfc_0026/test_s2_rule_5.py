@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.journeys.portfolios import at, portfolio_of, suspend
+from tests.journeys.openintent.portfolios import at, portfolio_of, suspend
 from tests.world import World
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

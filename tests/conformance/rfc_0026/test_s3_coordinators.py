@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.journeys.coordinating import calls, coordinate, put_question
+from tests.journeys.openintent.coordinating import calls, coordinate, put_question
 from tests.workflows import make_workflow, phase_of, shown_workflow
 from tests.world import World
 

@@ -8,9 +8,9 @@ from datetime import timedelta
 import pytest
 from sqlalchemy.exc import IntegrityError
 
+from core.database.database import Database
 from core.store import api_keys
 from core.store.api_keys import StoredKey
-from core.store.database import Database
 from core.store.tables import api_keys as table
 from tests.core.examples import after
 

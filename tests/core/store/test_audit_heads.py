@@ -9,9 +9,9 @@ import pytest
 import sqlalchemy as sa
 
 from core.audit.check import Checked, check_logs
+from core.database.database import Database, Tx
 from core.store import event_log as log
 from core.store.chain import Broken
-from core.store.database import Database, Tx
 from core.store.log_seals import older_mac_of_line, seal_head
 from core.store.tables import events, intents, log_starts, suspensions
 from tests.core.examples import after

@@ -9,8 +9,8 @@ import pytest
 import sqlalchemy as sa
 
 from core.audit.check import Checked, check_logs
+from core.database.database import Database
 from core.store.chain import Broken
-from core.store.database import Database
 from core.store.tables import suspensions
 from tests.core.examples import after
 from tests.core.keeping_examples import KEY, ask, ask_and_answer

@@ -10,10 +10,10 @@ import pytest
 import sqlalchemy as sa
 
 from core.audit.check import Checked, check_logs
+from core.database.database import Database
 from core.domain.vocabulary import Event
 from core.store import event_log_pages as log_pages
 from core.store.chain import Broken
-from core.store.database import Database
 from core.store.tables import events, intents, log_starts
 from tests.core.examples import after
 from tests.core.keeping_examples import KEY, ask, ask_and_answer, move_out, mover, note_event

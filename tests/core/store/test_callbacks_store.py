@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from core.database.database import Database
 from core.store import outbox
-from core.store.database import Database
 from core.store.outbox import AGENTS, Row, RowKind, RowStatus
 from tests.core.examples import after
 from tests.core.store_examples import OWNER, a_row, keep, numbered, row_of, take_due, write_rows

@@ -7,8 +7,8 @@ from datetime import datetime
 import pytest
 from sqlalchemy.exc import IntegrityError
 
+from core.database.database import Database
 from core.store import idempotency
-from core.store.database import Database
 from core.store.idempotency import Kept
 from tests.core.examples import after, answered
 from tests.core.store_examples import keep, numbered

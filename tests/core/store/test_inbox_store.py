@@ -12,10 +12,10 @@ import sqlalchemy as sa
 from alembic.operations import Operations
 from alembic.runtime.migration import MigrationContext
 
+from core.database.database import Database, Tx
 from core.domain.audience import Audience
 from core.domain.suspension import Assignment, Rung, Suspension
 from core.store import inbox, suspensions, tables
-from core.store.database import Database, Tx
 from tests.core.examples import HOUR, after, answered, look
 from tests.core.store_examples import keep, numbered
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import threading
 
+from core.database.database import Database, Tx
 from core.store import installation
-from core.store.database import Database, Tx
 
 PATIENCE = 30.0
 

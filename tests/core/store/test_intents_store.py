@@ -6,9 +6,9 @@ import asyncio
 import threading
 from dataclasses import replace
 
+from core.database.database import Database, Tx
 from core.domain.intent import Intent, IntentStatus
 from core.store import intents
-from core.store.database import Database, Tx
 from tests.core.examples import after
 from tests.core.store_examples import an_intent, keep, keep_intents, numbered
 

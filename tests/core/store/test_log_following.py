@@ -7,14 +7,14 @@ import random
 import threading
 from typing import Any
 
+from core.database.database import Database, Job, Tx, open_database
 from core.domain.vocabulary import Event
 from core.store import event_log as log
 from core.store import intents
-from core.store.database import Database, Job, Tx, open_database
 from core.store.event_log import Logged
 from tests.core.examples import after
 from tests.core.store_examples import an_intent, keep_intents
-from tests.journeys.test_hot_path_plans import plans as plans_of
+from tests.journeys.service.test_hot_path_plans import plans as plans_of
 from tests.statements import executed
 
 KEY = b"k" * 32

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from core.database.database import Database, Tx
 from core.domain.intent import Intent
 from core.domain.vocabulary import Event
 from core.store import event_log as log
 from core.store import intents
-from core.store.database import Database, Tx
 from core.store.event_log import Logged
 from core.store.tables import events
 from tests.core.examples import START, after

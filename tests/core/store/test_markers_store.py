@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from datetime import datetime
 
+from core.database.database import Database, Tx
 from core.store import markers
-from core.store.database import Database, Tx
 from tests.core.examples import after
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from core.database.database import Database, Tx
 from core.store import outbox, workers
-from core.store.database import Database, Tx
 from core.store.outbox import Row, RowKind, RowStatus
 from tests.core.examples import after
 from tests.core.store_examples import OWNER, a_row, in_hand, row_of, take_due, write_rows

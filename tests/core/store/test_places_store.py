@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 import sqlalchemy as sa
 
-from core.store.database import Database, open_database
-from core.store.locks import LockSlot, LockSlots
+from core.database.database import Database, open_database
+from core.database.locks import LockSlot, LockSlots
 
 NAME = 0x54657374
 

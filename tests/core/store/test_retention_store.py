@@ -15,12 +15,12 @@ import sqlalchemy as sa
 from core.audit import retention as moving_out
 from core.audit.check import check_logs
 from core.audit.verify import Progress, check_lines
+from core.database.database import Database
 from core.domain.tokens import TokenPurpose
 from core.domain.vocabulary import Event
 from core.store import chain as log_starts
 from core.store import event_log as log
 from core.store import idempotency, outbox, suspensions, tokens
-from core.store.database import Database
 from core.store.idempotency import Kept
 from core.store.outbox import RowKind, RowStatus
 from core.store.tables import events, intents
@@ -281,7 +281,7 @@ CRASHING = """
 import asyncio, os, sys
 from pathlib import Path
 import sqlalchemy as sa
-from core.store.database import open_database
+from core.database.database import open_database
 from tests.core.keeping_examples import move_out, mover
 
 url, folder, at = sys.argv[1:]

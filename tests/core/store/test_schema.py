@@ -14,13 +14,10 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
+from core.database.database import Database, open_database
 from core.errors import SchemaTooNew, SchemaTooOld
-from core.store import (
-    container_tables,  # noqa: F401 (its tables are in ``metadata`` once it is loaded)
-    jobs,
-    schema,
-)
-from core.store.database import Database, open_database
+from core.openintent.store import tables as wing  # noqa: F401 (its tables are in ``metadata`` once it is loaded)
+from core.store import jobs, schema
 from core.store.tables import metadata
 from tests.core.older import migrate_to
 from tests.core.store_examples import an_intent, keep_intents
@@ -29,7 +26,7 @@ CRASHING = """
 import os, sys
 import sqlalchemy as sa
 from core.store import schema
-from core.store.database import open_database
+from core.database.database import open_database
 
 @sa.event.listens_for(sa.Engine, "before_cursor_execute")
 def crash(conn, cursor, statement, *rest):

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from core.database.database import Database
 from core.domain.suspension import Suspension
 from core.domain.vocabulary import SUSPENDED
 from core.store import archive, log_followers, search, search_index, suspension_lists
-from core.store.database import Database
 from core.store.search import Unindexed
 from core.store.suspension_lists import Filter
 from core.store.tables import events, search_entries, search_segments, search_terms

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from core.database.database import Database
 from core.store import sessions
-from core.store.database import Database
 from core.store.sessions import Session
 from tests.core.examples import after
 

@@ -7,12 +7,12 @@ from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 
+from core.database.database import Database
 from core.domain.machine import decide
 from core.domain.renewed_key import RenewedKey
 from core.domain.signature_lines import KnownLines, Side, SignatureOffer
 from core.domain.vocabulary import Cancelled
 from core.store import signature_lines, suspensions
-from core.store.database import Database
 from core.store.signature_lines import LinesKept
 from tests.core.examples import START, after, hourly
 from tests.core.store_examples import keep

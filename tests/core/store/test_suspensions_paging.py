@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
+from core.database.database import Database
 from core.domain.suspension import Resume, Suspension
 from core.store import suspension_lists
-from core.store.database import Database
 from core.store.search import Unindexed
 from core.store.suspension_lists import Filter
 from tests.core.examples import HOUR, LADDER, after, answered, look

@@ -14,12 +14,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy.exc import IntegrityError
 
+from core.database.database import Database
 from core.domain.machine import decide
 from core.domain.suspension import Choice, Kind, ResponseType, Resume, Style, Suspension
 from core.domain.vocabulary import AskedBack, Assigned, Cancelled, Clarified
 from core.errors import Conflict
 from core.store import outbox, suspensions
-from core.store.database import Database
 from core.store.outbox import RowKind, RowStatus
 from tests.core.examples import (
     HOUR,

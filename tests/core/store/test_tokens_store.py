@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 import sqlalchemy as sa
 
+from core.database.database import Database
 from core.domain.people import Address
 from core.domain.tokens import TokenPurpose
 from core.store import tokens
-from core.store.database import Database
 from core.store.tables import tokens as table
 from core.store.tokens import Held
 from tests.core.store_examples import OWNER

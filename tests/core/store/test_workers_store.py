@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from core.database.database import Database
 from core.store import workers
-from core.store.database import Database
 from core.store.workers import Seen
 from tests.core.examples import START
 

@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from core.database.database import Database
 from core.hub import Hub
 from core.store import outbox, workers
-from core.store.database import Database
 from core.store.outbox import RowStatus
 from core.store.workers import Seen
 from core.work.distributed import DistributedWork

@@ -10,9 +10,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import sqlalchemy as sa
 
+from core.database.database import Database, Tx, open_database
 from core.hub import Hub
 from core.store import intents
-from core.store.database import Database, Tx, open_database
 from core.work.distributed import DistributedWork
 from core.work.news import News
 from tests.core.store_examples import an_intent

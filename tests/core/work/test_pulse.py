@@ -8,9 +8,9 @@ from datetime import timedelta
 import pytest
 import sqlalchemy as sa
 
+from core.database.database import Database
 from core.errors import DatabaseUnavailable
 from core.store import outages, outbox, workers
-from core.store.database import Database
 from core.store.outbox import Row, RowKind
 from core.store.tables import outages as outages_table
 from core.work.presence import Pulse

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from bot.wiring.roles import SystemClock
-from core.store.database import Database
+from core.database.database import Database
 from core.work.presence import Timekeeping
 
 DAY = timedelta(days=1)

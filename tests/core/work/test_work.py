@@ -13,10 +13,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import time_machine
 
+from core.database.database import Database, Tx
 from core.errors import AlreadyRunning, DatabaseUnavailable
 from core.hub import Hub
 from core.ports import Clock, Work
-from core.store.database import Database, Tx
 from core.work import looking
 from core.work.distributed import DistributedWork
 from core.work.embedded import EmbeddedWork

@@ -1,6 +1,7 @@
 """Containers of intents, edges between them, and what an intent has to do with. Only adds.
 
-An older process leaves these alone. What it moves meanwhile, a newer one follows up (``core.intents.reconciler``).
+An older process leaves these alone. What it moves meanwhile, a newer one follows up by
+``core.openintent.intents.reconciler``.
 """
 
 import sqlalchemy as sa

@@ -1,0 +1,293 @@
+"""The graph of an intent: its children, what it depends on, and all that it is made of.
+
+Source: RFC-0002; API.md §7; decision 0059.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from bot.web.api.auth import Agent, Caller, KeyedRoute, Served, Services
+from bot.web.api.paging import IdempotencyKey, IfMatch, Offset, once, version
+from bot.web.api.replies import BODY, ETAG, refusals, reply
+from bot.web.api.suspensions import Id, replayed
+from bot.web.openintent import intent_bodies, intent_replies
+from bot.web.openintent.intent_replies import aggregate_json, intent_json
+from bot.web.openintent.intents import created, new_intent, with_etag
+from core.domain.copies import replace
+from core.domain.intent import IntentStatus
+from core.domain.people import Actor
+from core.domain.wire import Open
+from core.errors import InvalidRequest
+from core.idempotency import Replayed
+from core.openintent.containers.graph import Around, IntentGraph
+from core.openintent.store import intent_graph
+
+routes = APIRouter(route_class=KeyedRoute, tags=["graph"])
+
+Most = Annotated[int, Query(ge=1, le=1000, description="How many items at most; total says how many there are.")]
+MostNodes = Annotated[int, Query(ge=1, le=10_000, description="How many nodes at most; total says how many there are.")]
+
+
+class TotalReply(Open):
+    """``total``: how many there are for this caller, on this page and on others."""
+
+    total: int
+    """How many there are for this caller, on this page and on others."""
+
+
+class ChildPage(TotalReply):
+    """One page of an intent's children."""
+
+    children: list[intent_replies.IntentReply]
+    """The children, oldest first."""
+
+
+class DescendantPage(TotalReply):
+    """One page of an intent's descendants."""
+
+    descendants: list[intent_replies.IntentReply]
+    """The descendants, oldest first."""
+
+
+class AncestorPage(TotalReply):
+    """One page of an intent's ancestors."""
+
+    ancestors: list[intent_replies.IntentReply]
+    """The ancestors, nearest first."""
+
+
+class DependencyPage(TotalReply):
+    """One page of what an intent depends on."""
+
+    dependencies: list[intent_replies.IntentReply]
+    """The intents, oldest first."""
+
+
+class DependentPage(TotalReply):
+    """One page of what depends on an intent."""
+
+    dependents: list[intent_replies.IntentReply]
+    """The intents, oldest first."""
+
+
+class ReadyPage(TotalReply):
+    """One page of the children that could be worked on."""
+
+    ready: list[intent_replies.IntentReply]
+    """The children, oldest first."""
+
+
+class BlockedPage(TotalReply):
+    """One page of the children that are held up."""
+
+    blocked: list[intent_replies.IntentReply]
+    """The children, oldest first."""
+
+
+class NodeReply(Open):
+    """One intent of a graph."""
+
+    id: str
+    """The intent's id."""
+    title: str
+    """What is to be done, in a line."""
+    status: IntentStatus
+    """Where it stands."""
+    parent_id: str | None
+    """The intent that it is a part of; `null` for none."""
+    depends_on: list[str]
+    """Ids of the intents that have to be completed first."""
+
+
+EdgeReply = TypedDict(
+    "EdgeReply",
+    {
+        "from": Annotated[str, Field(description="The parent, or the intent that waits.")],
+        "to": Annotated[str, Field(description="The child, or the intent that is waited for.")],
+        "type": Annotated[Literal["parent", "dependency"], Field(description="What the edge says.")],
+    },
+)
+EdgeReply.__doc__ = "How two intents of a graph hang together."
+
+
+class GraphReply(TotalReply):
+    """The intent, its descendants, and all that these depend on. ``aggregate_status`` is over all of them but the
+    intent itself."""
+
+    root_id: str
+    """The intent that was asked for."""
+    nodes: list[NodeReply]
+    """The intents, oldest first."""
+    edges: list[EdgeReply]
+    """How they hang together."""
+    aggregate_status: intent_replies.AggregateReply
+    """How far all of them are, but for the root."""
+
+
+def graph_json(graph: IntentGraph) -> GraphReply:
+    return {
+        "root_id": graph.root_id,
+        "nodes": [
+            {
+                "id": node.id,
+                "title": node.title,
+                "status": node.status,
+                "parent_id": node.parent_id,
+                "depends_on": list(node.depends_on),
+            }
+            for node in graph.nodes
+        ],
+        "edges": [
+            {"from": edge.start, "to": edge.end, "type": "parent" if edge.is_parent else "dependency"}
+            for edge in graph.edges
+        ],
+        "aggregate_status": aggregate_json(graph.aggregate),
+        "total": graph.total,
+    }
+
+
+@routes.post(
+    "/intents/{intent_id}/children",
+    status_code=201,
+    summary="Create an intent that is a part of this one",
+    responses={201: {"model": intent_replies.IntentReply, "headers": ETAG}, **refusals(*BODY, 403, 404, 409)},
+)
+async def create_child(
+    services: Served,
+    request: Request,
+    intent_id: Id,
+    actor: Agent,
+    body: intent_bodies.IntentBody,
+    key: IdempotencyKey = None,
+) -> Response:
+    """As `POST /intents`, with this intent as the parent."""
+    await services.intents.check(intent_id, actor)
+    if body.parent_intent_id not in (None, intent_id):
+        raise InvalidRequest("The path names another parent.", path="parent_intent_id")
+    wanted = replace(new_intent(body), parent_id=intent_id)
+    made = await services.intents.create(wanted, actor, await once(request, actor, key, created))
+    return replayed(made) if isinstance(made, Replayed) else with_etag(made, 201)
+
+
+async def _list(
+    services: Services, name: str, which: Around, intent_id: str, actor: Actor, limit: int, offset: int
+) -> Response:
+    found = await services.graphs.around(intent_id, which, actor, limit=limit, offset=offset)
+    return reply({name: [intent_json(shown) for shown in found.shown], "total": found.total})
+
+
+@routes.get(
+    "/intents/{intent_id}/children",
+    summary="The direct children of an intent, oldest first",
+    responses={200: {"model": ChildPage}, **refusals(404, 422)},
+)
+async def children(services: Served, intent_id: Id, actor: Caller, limit: Most = 1000, offset: Offset = 0) -> Response:
+    """Those that the caller may read."""
+    return await _list(services, "children", intent_graph.children, intent_id, actor, limit, offset)
+
+
+@routes.get(
+    "/intents/{intent_id}/descendants",
+    summary="Children of an intent, their children and so on, oldest first",
+    responses={200: {"model": DescendantPage}, **refusals(404, 422)},
+)
+async def descendants(
+    services: Served, intent_id: Id, actor: Caller, limit: Most = 1000, offset: Offset = 0
+) -> Response:
+    """Those that the caller may read."""
+    return await _list(services, "descendants", intent_graph.descendants, intent_id, actor, limit, offset)
+
+
+@routes.get(
+    "/intents/{intent_id}/ancestors",
+    summary="The parent of an intent, its parent and so on, nearest first",
+    responses={200: {"model": AncestorPage}, **refusals(404, 422)},
+)
+async def ancestors(services: Served, intent_id: Id, actor: Caller, limit: Most = 1000, offset: Offset = 0) -> Response:
+    """Those that the caller may read."""
+    return await _list(services, "ancestors", intent_graph.ancestors, intent_id, actor, limit, offset)
+
+
+@routes.get(
+    "/intents/{intent_id}/dependents",
+    summary="The intents that depend on this one, oldest first",
+    responses={200: {"model": DependentPage}, **refusals(404, 422)},
+)
+async def dependents(
+    services: Served, intent_id: Id, actor: Caller, limit: Most = 1000, offset: Offset = 0
+) -> Response:
+    """Those that the caller may read."""
+    return await _list(services, "dependents", intent_graph.dependents, intent_id, actor, limit, offset)
+
+
+@routes.get(
+    "/intents/{intent_id}/ready",
+    summary="Children that could be worked on: drafts and active ones whose dependencies are all completed",
+    responses={200: {"model": ReadyPage}, **refusals(404, 422)},
+)
+async def ready(services: Served, intent_id: Id, actor: Caller, limit: Most = 1000, offset: Offset = 0) -> Response:
+    """Those that the caller may read."""
+    return await _list(services, "ready", intent_graph.ready, intent_id, actor, limit, offset)
+
+
+@routes.get(
+    "/intents/{intent_id}/blocked",
+    summary="Children that have not ended and are blocked, or depend on an intent that is not completed",
+    responses={200: {"model": BlockedPage}, **refusals(404, 422)},
+)
+async def blocked(services: Served, intent_id: Id, actor: Caller, limit: Most = 1000, offset: Offset = 0) -> Response:
+    """Those that the caller may read."""
+    return await _list(services, "blocked", intent_graph.waiting, intent_id, actor, limit, offset)
+
+
+@routes.get(
+    "/intents/{intent_id}/graph",
+    summary="An intent, its descendants and all that these depend on, as nodes and edges, oldest first",
+    responses={200: {"model": GraphReply}, **refusals(404, 422)},
+)
+async def graph(
+    services: Served, intent_id: Id, actor: Caller, limit: MostNodes = 10_000, offset: Offset = 0
+) -> Response:
+    """For drawing it. Edges lead from a parent to its child, and from an intent to what it depends on."""
+    return reply(graph_json(await services.graphs.graph(intent_id, actor, limit=limit, offset=offset)))
+
+
+@routes.get(
+    "/intents/{intent_id}/dependencies",
+    summary="The intents that this one depends on, oldest first",
+    responses={200: {"model": DependencyPage}, **refusals(404, 422)},
+)
+async def dependencies(
+    services: Served, intent_id: Id, actor: Caller, limit: Most = 1000, offset: Offset = 0
+) -> Response:
+    """Those that the caller may read."""
+    return await _list(services, "dependencies", intent_graph.dependencies, intent_id, actor, limit, offset)
+
+
+@routes.post(
+    "/intents/{intent_id}/dependencies",
+    summary="Let an intent depend on another",
+    responses={200: {"model": intent_replies.IntentReply, "headers": ETAG}, **refusals(*BODY, 403, 404, 409, 428)},
+)
+async def add_dependency(
+    services: Served, intent_id: Id, actor: Agent, body: intent_bodies.DependencyBody, if_match: IfMatch
+) -> Response:
+    """A cycle is refused with 400 (RFC-0002). An active intent stays active, unless the other one is suspended."""
+    return with_etag(await services.graphs.add_dependency(intent_id, body.dependency_id, actor, version(if_match)))
+
+
+@routes.delete(
+    "/intents/{intent_id}/dependencies/{dependency_id}",
+    summary="Let an intent depend on another no longer",
+    responses={200: {"model": intent_replies.IntentReply, "headers": ETAG}, **refusals(403, 404, 409, 422, 428)},
+)
+async def remove_dependency(
+    services: Served, intent_id: Id, dependency_id: Id, actor: Agent, if_match: IfMatch
+) -> Response:
+    """If nothing else holds the intent up, it is active again."""
+    return with_etag(await services.graphs.remove_dependency(intent_id, dependency_id, actor, version(if_match)))

@@ -1,0 +1,289 @@
+"""Portfolios: make, list and end them, and put intents in.
+
+Source: RFC-0007; RFC-0026 §2 rule 4, §10; API.md §7. The published client breaks on an ``aggregate_status`` that is no
+object.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+
+from bot.web.api.auth import Agent, Caller, KeyedRoute, Served
+from bot.web.api.paging import TEXT, Cursor, IdempotencyKey, Limit, Offset, cursor_after, once, place
+from bot.web.api.replies import BODY, refusals, reply
+from bot.web.api.suspensions import Id, replayed
+from bot.web.openintent import portfolio_bodies as bodies
+from bot.web.openintent.intent_replies import IntentReply, intent_json
+from core.domain.intent import IntentStatus
+from core.domain.wire import Instant, JsonObject, Open, instant, json_text
+from core.idempotency import Replayed
+from core.openintent.containers.portfolios import CountedPortfolio
+from core.openintent.domain.aggregate import Aggregate
+from core.openintent.domain.portfolio import (
+    MembershipRole,
+    PortfolioMember,
+    PortfolioProgress,
+    PortfolioStatus,
+    progress,
+    suspended,
+)
+
+routes = APIRouter(route_class=KeyedRoute, tags=["portfolios"])
+
+
+class PortfolioAggregateReply(Open):
+    """What the members come to (RFC-0026 §2 rule 4). ``completion_percentage`` is for the published client."""
+
+    status: PortfolioProgress
+    """`completed` if all are, `failed` if one was abandoned, else `in_progress`."""
+    total: int
+    """How many members there are."""
+    by_status: dict[IntentStatus, int]
+    """How many of them have each status."""
+    completion_percentage: int
+    """How many of 100 are completed, rounded down."""
+
+
+class PortfolioReply(Open):
+    """``governance`` and ``governance_policy`` are the same. ``has_suspended_members`` and what stands beside it are of
+    this moment."""
+
+    id: str
+    """The portfolio's id."""
+    name: str
+    """What it is called."""
+    description: str | None
+    """What it is for; `null` if nothing was said."""
+    created_by: str
+    """The key that owns it."""
+    status: PortfolioStatus
+    """What its owner says of it."""
+    governance_policy: JsonObject
+    """What its intents are to keep to. `deadline` counts."""
+    governance: JsonObject
+    """The same as `governance_policy`."""
+    metadata: JsonObject
+    """What the owner attached."""
+    aggregate_status: PortfolioAggregateReply
+    """What its members come to."""
+    has_suspended_members: bool
+    """Whether any member waits for a person."""
+    suspended_member_count: int
+    """How many members wait for a person."""
+    created_at: Instant
+    """When it was made."""
+    updated_at: Instant
+    """When it last changed."""
+
+
+class PortfolioPage(Open):
+    """One page of portfolios."""
+
+    portfolios: list[PortfolioReply]
+    """The portfolios, newest first."""
+    next_cursor: str | None
+    """What to send as `cursor` for the next page; `null` on the last one."""
+
+
+class PortfolioList(Open):
+    """The portfolios that an intent is in."""
+
+    portfolios: list[PortfolioReply]
+    """The portfolios, oldest first."""
+
+
+class MembershipReply(Open):
+    """An intent's place in a portfolio."""
+
+    id: str
+    """The membership's id."""
+    portfolio_id: str
+    """The portfolio."""
+    intent_id: str
+    """The intent."""
+    role: MembershipRole
+    """What it is there."""
+    priority: int
+    """A higher one comes first."""
+    added_at: Instant
+    """When it was put in."""
+
+
+class PortfolioIntentPage(Open):
+    """``aggregate_status`` is of all members, on whatever page."""
+
+    intents: list[IntentReply]
+    """The members that the caller may read, by priority, then the oldest first."""
+    aggregate_status: PortfolioAggregateReply
+    """What all members come to."""
+
+
+class IntentTakenOutReply(Open):
+    """The intent is no longer in the portfolio."""
+
+    message: str
+    """A sentence for people."""
+
+
+def members_json(members: Aggregate) -> PortfolioAggregateReply:
+    return {
+        "status": progress(members),
+        "total": members.total,
+        "by_status": members.by_status,
+        "completion_percentage": members.completion_percentage,
+    }
+
+
+def portfolio_json(counted: CountedPortfolio) -> PortfolioReply:
+    portfolio, waiting = counted.portfolio, suspended(counted.members)
+    governance = dict(portfolio.governance_policy)
+    return {
+        "id": portfolio.id,
+        "name": portfolio.name,
+        "description": portfolio.description,
+        "created_by": portfolio.created_by,
+        "status": portfolio.status,
+        "governance_policy": governance,
+        "governance": governance,
+        "metadata": dict(portfolio.metadata),
+        "aggregate_status": members_json(counted.members),
+        "has_suspended_members": waiting > 0,
+        "suspended_member_count": waiting,
+        "created_at": instant(portfolio.created_at),
+        "updated_at": instant(portfolio.updated_at),
+    }
+
+
+def membership_json(member: PortfolioMember) -> MembershipReply:
+    return {
+        "id": member.id,
+        "portfolio_id": member.portfolio_id,
+        "intent_id": member.intent_id,
+        "role": member.role,
+        "priority": member.priority,
+        "added_at": instant(member.added_at),
+    }
+
+
+@routes.post(
+    "/portfolios",
+    summary="Make a portfolio; its deadline abandons whatever of it waits for a person then",
+    responses={200: {"model": PortfolioReply}, **refusals(*BODY, 403, 409)},
+)
+async def create(
+    services: Served, request: Request, actor: Agent, body: bodies.PortfolioBody, key: IdempotencyKey = None
+) -> Response:
+    """`governance.deadline` is the moment at which questions of its members end (RFC-0026 §2 rule 5)."""
+    made = await services.portfolios.create(body.wanted(), actor, await once(request, actor, key, _created))
+    return replayed(made) if isinstance(made, Replayed) else reply(portfolio_json(made))
+
+
+@routes.get(
+    "/portfolios",
+    summary="List the key's portfolios, newest first; every key's for operators",
+    responses={200: {"model": PortfolioPage}, **refusals(422)},
+)
+async def page(
+    services: Served,
+    actor: Caller,
+    created_by: Annotated[
+        str | None, Query(min_length=1, max_length=320, pattern=TEXT, description="Only portfolios of this key.")
+    ] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Response:
+    """With `created_by`, only that key's."""
+    found = await services.portfolios.page(actor, created_by=created_by, before=place(cursor), limit=limit + 1)
+    shown, last = found[:limit], found[min(limit, len(found)) - 1].portfolio if found else None
+    more = cursor_after(last.created_at, last.id) if last is not None and len(found) > limit else None
+    return reply(PortfolioPage(portfolios=[portfolio_json(one) for one in shown], next_cursor=more))
+
+
+@routes.get(
+    "/portfolios/{portfolio_id}",
+    summary="Show a portfolio, and what its members come to",
+    responses={200: {"model": PortfolioReply}, **refusals(404, 422)},
+)
+async def show(services: Served, portfolio_id: Id, actor: Caller) -> Response:
+    """`aggregate_status` is worked out when it is read."""
+    return reply(portfolio_json(await services.portfolios.get(portfolio_id, actor)))
+
+
+@routes.patch(
+    "/portfolios/{portfolio_id}/status",
+    summary="Complete or abandon a portfolio; its members stay as they are, and its deadline counts no longer",
+    responses={200: {"model": PortfolioReply}, **refusals(*BODY, 403, 404, 409)},
+)
+async def change_status(services: Served, portfolio_id: Id, actor: Agent, body: bodies.PortfolioStatusBody) -> Response:
+    """By its owner or an admin. It can't be undone."""
+    return reply(portfolio_json(await services.portfolios.end(portfolio_id, body.status, actor)))
+
+
+@routes.post(
+    "/portfolios/{portfolio_id}/intents",
+    summary="Put an intent into a portfolio, or give it another role and priority there",
+    responses={200: {"model": MembershipReply}, **refusals(*BODY, 403, 404, 409)},
+)
+async def add(
+    services: Served,
+    request: Request,
+    portfolio_id: Id,
+    actor: Agent,
+    body: bodies.MembershipBody,
+    key: IdempotencyKey = None,
+) -> Response:
+    """By the portfolio's owner, who has to be able to read the intent."""
+    again = await once(request, actor, key, _added)
+    role, priority = body.role or MembershipRole.MEMBER, body.priority or 0
+    made = await services.portfolios.add(portfolio_id, body.intent_id, role, priority, actor, again)
+    return replayed(made) if isinstance(made, Replayed) else reply(membership_json(made))
+
+
+@routes.get(
+    "/portfolios/{portfolio_id}/intents",
+    summary="The intents of a portfolio that the caller may read, by priority, then the oldest first",
+    responses={200: {"model": PortfolioIntentPage}, **refusals(404, 422)},
+)
+async def intents(
+    services: Served,
+    portfolio_id: Id,
+    actor: Caller,
+    limit: Limit = 200,
+    offset: Offset = 0,
+) -> Response:
+    """`aggregate_status` counts all members, whether the caller may read them or not."""
+    found, members = await services.portfolios.intents(portfolio_id, actor, limit=limit, offset=offset)
+    written = [intent_json(one) for one in found]
+    return reply(PortfolioIntentPage(intents=written, aggregate_status=members_json(members)))
+
+
+@routes.delete(
+    "/portfolios/{portfolio_id}/intents/{intent_id}",
+    summary="Take an intent out of a portfolio",
+    responses={200: {"model": IntentTakenOutReply}, **refusals(403, 404, 422)},
+)
+async def remove(services: Served, portfolio_id: Id, intent_id: Id, actor: Agent) -> Response:
+    """By the portfolio's owner or an admin. The intent stays as it is."""
+    await services.portfolios.remove(portfolio_id, intent_id, actor)
+    return reply(IntentTakenOutReply(message="Intent removed from portfolio."))
+
+
+@routes.get(
+    "/intents/{intent_id}/portfolios",
+    summary="The caller's portfolios that the intent is in, the oldest first; every key's for operators",
+    responses={200: {"model": PortfolioList}, **refusals(404, 422)},
+)
+async def of_intent(services: Served, intent_id: Id, actor: Caller) -> Response:
+    """Each with what its members come to."""
+    found = await services.portfolios.of_intent(intent_id, actor)
+    return reply(PortfolioList(portfolios=[portfolio_json(one) for one in found]))
+
+
+def _created(made: CountedPortfolio) -> tuple[int, str]:
+    return 200, json_text(portfolio_json(made))
+
+
+def _added(made: PortfolioMember) -> tuple[int, str]:
+    return 200, json_text(membership_json(made))

@@ -1,0 +1,240 @@
+"""Failures of agents: an intent's retry policy, its failures, and where a fallback agent is told.
+
+Replies have each field twice: as RFC-0010 writes it, and as the published client does (``maxRetries``), which knows no
+other spelling of an instant.
+
+Source: RFC-0010; API.md §5, §7 "failures".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, TypeVar, cast
+
+from fastapi import APIRouter, Query, Request, Response
+from pydantic.alias_generators import to_camel
+
+from bot.web.api.auth import Agent, AgentName, Caller, KeyedRoute, Served
+from bot.web.api.paging import IdempotencyKey, once
+from bot.web.api.replies import BODY, refusals, reply
+from bot.web.api.sessions import seen_by
+from bot.web.api.suspensions import Id, replayed
+from bot.web.openintent.failure_bodies import AgentCallbackBody, FailureBody, FailurePolicyBody
+from core.domain.people import Actor
+from core.domain.wire import Instant, JsonObject, Open, instant, json_text
+from core.idempotency import Replayed
+from core.openintent.domain.retry import IntentFailure, RetryStrategy
+from core.openintent.store.retry_policies import StoredPolicy
+
+routes = APIRouter(route_class=KeyedRoute, tags=["failures and retries"])
+
+
+Spelled = TypeVar("Spelled", bound=Mapping[str, object])
+
+
+def in_both_spellings(body: Spelled) -> Spelled:
+    """``body``, with ``max_retries`` as ``maxRetries`` too, and so on."""
+    return cast(Spelled, {**body, **{to_camel(name): value for name, value in body.items()}})
+
+
+class FailurePolicyReply(Open):
+    """What is done about failures of an intent's agents (RFC-0010). Each field stands here in camel case too."""
+
+    id: str
+    """The policy's id."""
+    intent_id: str
+    """The intent that it is for."""
+    strategy: RetryStrategy
+    """How the waiting time grows from one try to the next."""
+    max_retries: int
+    """How many tries follow the first."""
+    base_delay_ms: int
+    """Milliseconds before the first retry."""
+    max_delay_ms: int
+    """The longest wait, in milliseconds."""
+    fallback_agent_id: str | None
+    """The agent that takes over once no retry is left; `null` for none."""
+    failure_threshold: int | None
+    """After how many failures in a row it takes over anyway; `null` for never."""
+    created_at: Instant
+    """When the policy was first set."""
+    updated_at: Instant
+    """When it last changed."""
+
+
+def failure_policy_json(stored: StoredPolicy) -> FailurePolicyReply:
+    policy = stored.policy
+    said: FailurePolicyReply = {
+        "id": stored.id,
+        "intent_id": stored.intent_id,
+        "strategy": policy.strategy,
+        "max_retries": policy.max_retries,
+        "base_delay_ms": policy.base_delay_ms,
+        "max_delay_ms": policy.max_delay_ms,
+        "fallback_agent_id": policy.fallback_agent_id,
+        "failure_threshold": policy.failure_threshold,
+        "created_at": instant(stored.created_at),
+        "updated_at": instant(stored.updated_at),
+    }
+    return in_both_spellings(said)
+
+
+class FailureReply(Open):
+    """``fallback_agent_id`` is who has taken over because of this failure."""
+
+    id: str
+    """The failure's id."""
+    intent_id: str
+    """The intent that it happened in."""
+    task_id: str | None
+    """The task that it happened in; `null` for none."""
+    agent_id: str
+    """Whose failure it is."""
+    attempt_number: int
+    """Which try failed, from 1."""
+    error_code: str | None
+    """What failed, as a stable code; `null` if nothing was said."""
+    error_type: str | None
+    """The same as `error_code`."""
+    error_message: str | None
+    """What failed, for people; `null` if nothing was said."""
+    retry_scheduled_at: Instant | None
+    """When to try again; `null` if no retry is left or none helps."""
+    resolved_at: Instant | None
+    """When it was said to be done; `null` until then."""
+    metadata: JsonObject
+    """What the agent attached."""
+    occurred_at: Instant
+    """When it was recorded."""
+    created_at: Instant
+    """The same as `occurred_at`."""
+    fallback_agent_id: str | None
+    """Who has taken over because of this failure; `null` for nobody."""
+
+
+def failure_json(failure: IntentFailure) -> FailureReply:
+    at = instant(failure.occurred_at)
+    said: FailureReply = {
+        "id": failure.id,
+        "intent_id": failure.intent_id,
+        "task_id": failure.task_id,
+        "agent_id": failure.agent_id,
+        "attempt_number": failure.attempt_number,
+        "error_code": failure.error_code,
+        "error_type": failure.error_code,
+        "error_message": failure.error_message,
+        "retry_scheduled_at": instant(failure.retry_scheduled_at),
+        "resolved_at": instant(failure.resolved_at),
+        "metadata": dict(failure.metadata),
+        "occurred_at": at,
+        "created_at": at,
+        "fallback_agent_id": failure.fallback_agent_id,
+    }
+    return in_both_spellings(said)
+
+
+class FailurePage(Open):
+    """Failures of an intent's agents."""
+
+    failures: list[FailureReply]
+    """The failures, oldest first."""
+
+
+class AgentCallbackReply(Open):
+    """Where an agent is told what is for it alone."""
+
+    agent_id: str
+    """The agent."""
+    url: str | None
+    """The URL; `null` for none. Others than the agent see it without its query."""
+
+
+@routes.put(
+    "/intents/{intent_id}/retry-policy",
+    summary="Set what is done about failures of an intent's agents; its owner or an admin does",
+    responses={200: {"model": FailurePolicyReply}, **refusals(*BODY, 403, 404)},
+)
+async def put_policy(services: Served, intent_id: Id, actor: Agent, body: FailurePolicyBody) -> Response:
+    """It replaces the policy that was there as a whole (RFC-0010)."""
+    return reply(failure_policy_json(await services.retrying.set_policy(intent_id, body.of(intent_id), actor)))
+
+
+@routes.get(
+    "/intents/{intent_id}/retry-policy",
+    summary="Show an intent's retry policy",
+    responses={200: {"model": FailurePolicyReply}, **refusals(404, 422)},
+)
+async def get_policy(services: Served, intent_id: Id, actor: Caller) -> Response:
+    """404 if none has been set."""
+    return reply(failure_policy_json(await services.retrying.policy(intent_id, actor)))
+
+
+@routes.post(
+    "/intents/{intent_id}/failures",
+    summary="Record a failure of an agent; the reply says when it is to try again",
+    responses={200: {"model": FailureReply}, **refusals(*BODY, 403, 404, 409)},
+)
+async def record(
+    services: Served, request: Request, intent_id: Id, actor: Agent, body: FailureBody, key: IdempotencyKey = None
+) -> Response:
+    """`retry_scheduled_at` in the reply says when; it is `null` if no retry is left. The policy's fallback agent takes
+    over then."""
+    failed = body.failed(_name_of(actor))
+    made = await services.retrying.record(intent_id, failed, actor, await once(request, actor, key, _recorded))
+    return replayed(made) if isinstance(made, Replayed) else reply(failure_json(made))
+
+
+@routes.get(
+    "/intents/{intent_id}/failures",
+    summary="The failures of an intent's agents, oldest first",
+    responses={200: {"model": FailurePage}, **refusals(404, 422)},
+)
+async def page(
+    services: Served,
+    intent_id: Id,
+    actor: Caller,
+    limit: Annotated[int, Query(ge=1, le=1000, description="How many failures at most.")] = 200,
+) -> Response:
+    """Each field stands there in snake case and in camel case."""
+    found = await services.retrying.failures(intent_id, actor, limit)
+    return reply(FailurePage(failures=[failure_json(one) for one in found]))
+
+
+@routes.post(
+    "/intents/{intent_id}/failures/{failure_id}/resolve",
+    summary="Say that what failed has been done: this failure, and those of the same agent and task before it",
+    responses={200: {"model": FailureReply}, **refusals(403, 404, 422)},
+)
+async def resolve(services: Served, intent_id: Id, failure_id: Id, actor: Agent) -> Response:
+    """Resolved failures no longer count towards the threshold."""
+    return reply(failure_json(await services.retrying.resolve(intent_id, failure_id, actor)))
+
+
+@routes.put(
+    "/agents/{agent_id}/callback",
+    summary="Set where an agent is told that it has taken over as the fallback; null clears it",
+    responses={200: {"model": AgentCallbackReply}, **refusals(*BODY, 403)},
+)
+async def put_callback(services: Served, agent_id: AgentName, actor: Agent, body: AgentCallbackBody) -> Response:
+    """By the agent itself or an admin. The agent's key needs a webhook secret."""
+    await services.client_queries.put_agent_callback(agent_id, body.url, actor)
+    return reply(AgentCallbackReply(agent_id=agent_id, url=seen_by(actor, agent_id, body.url)))
+
+
+@routes.get(
+    "/agents/{agent_id}/callback",
+    summary="Show where an agent is told that it has taken over as the fallback",
+    responses={200: {"model": AgentCallbackReply}, **refusals(404, 422)},
+)
+async def get_callback(services: Served, agent_id: AgentName, actor: Caller) -> Response:
+    """For the agent itself, operators and admins."""
+    url = await services.client_queries.agent_callback(agent_id, actor)
+    return reply(AgentCallbackReply(agent_id=agent_id, url=seen_by(actor, agent_id, url)))
+
+
+def _name_of(actor: Actor) -> str:
+    return actor.key or actor.identity
+
+
+def _recorded(failure: IntentFailure) -> tuple[int, str]:
+    return 200, json_text(failure_json(failure))

@@ -1,0 +1,9 @@
+"""The machinery of the database: the one place that knows SQLite from PostgreSQL.
+
+Read ``database`` first: a transaction is one plain function. ``call_deadlines`` gives every call its deadline.
+``group_commit`` is SQLite's one writer, ``postgres`` and ``poolers`` the other database's connections,
+``database_file`` the file. ``prepared``, ``upserts`` and ``recordsets`` are ways to say a statement; ``locks`` are
+locks among processes; ``failures`` says what a driver's error means.
+
+What must never be: a table of the service, a decision, or an await inside a transaction.
+"""

@@ -1,0 +1,246 @@
+"""Portfolios: make, list and end them, and put intents in.
+
+A portfolio is its creator's. Admins read and change every one, operators read them; for anybody else there is none. An
+intent's own members do not see which portfolios it is in. Who adds an intent must be able to work on it.
+
+Source: RFC-0007; RFC-0026 §2 rules 1, 4 and 5; API.md §7; docs/decisions/0060.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import sqlalchemy as sa
+from pydantic import JsonValue
+
+from core.database.database import Database, Tx
+from core.domain.copies import replace
+from core.domain.intent import Intent
+from core.domain.intent_links import Link
+from core.domain.people import Actor, Role
+from core.domain.vocabulary import Event
+from core.domain.wire import JsonObject
+from core.errors import Forbidden, InvalidRequest, InvalidTransition, NotFound
+from core.idempotency import Once, Replayed, perform_once
+from core.openintent.domain.aggregate import Aggregate
+from core.openintent.domain.portfolio import (
+    ADDED,
+    REMOVED,
+    MembershipRole,
+    Portfolio,
+    PortfolioMember,
+    PortfolioStatus,
+    check_portfolio_move,
+)
+from core.openintent.intents import access
+from core.openintent.intents.access import Right
+from core.openintent.intents.due_work import DueTimes
+from core.openintent.intents.showing import Shown, reader, shown
+from core.openintent.intents.writing import IntentLog
+from core.openintent.store import portfolios
+from core.openintent.store.portfolios import Place
+from core.ports import Clock
+from core.store import intents
+from core.store.due_times import DueKind
+
+
+@dataclass(frozen=True, slots=True)
+class NewPortfolio:
+    """A portfolio as it is asked for. ``deadline`` is the one of ``governance_policy``, which was read as ``path``."""
+
+    name: str
+    description: str | None = None
+    governance_policy: Mapping[str, JsonValue] = field(default_factory=dict)
+    deadline: datetime | None = None
+    path: str = "governance_policy.deadline"
+    metadata: Mapping[str, JsonValue] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CountedPortfolio:
+    """A portfolio, and what its members come to at this moment."""
+
+    portfolio: Portfolio
+    members: Aggregate
+
+
+@dataclass(frozen=True, slots=True)
+class Portfolios:
+    """What clients may do to portfolios."""
+
+    database: Database
+    log: IntentLog
+    times: DueTimes
+    clock: Clock
+
+    async def create(self, wanted: NewPortfolio, by: Actor, once: Once | None = None) -> CountedPortfolio | Replayed:
+        """Raises :class:`InvalidRequest` for a deadline that has passed."""
+        now = self.clock.now()
+        made = Portfolio(
+            id=str(uuid.uuid4()),
+            name=wanted.name,
+            description=wanted.description,
+            created_by=by.key or by.identity,
+            status=PortfolioStatus.ACTIVE,
+            governance_policy=wanted.governance_policy,
+            deadline=wanted.deadline,
+            metadata=wanted.metadata,
+            version=1,
+            created_at=now,
+            updated_at=now,
+        )
+
+        def insert(tx: Tx) -> CountedPortfolio:
+            if made.deadline is not None and made.deadline <= now:
+                raise InvalidRequest("A portfolio's deadline lies in the future.", path=wanted.path)
+            portfolios.insert(tx, made)
+            if made.deadline is not None:
+                self.times.put(tx, DueKind.PORTFOLIO_DEADLINE, made.id, None, made.deadline)
+            return CountedPortfolio(made, Aggregate())
+
+        return await self.database.write(lambda tx: perform_once(tx, once, now, lambda: insert(tx)))
+
+    async def get(self, portfolio_id: str, by: Actor) -> CountedPortfolio:
+        """Raises :class:`NotFound` if there is none that ``by`` may read."""
+
+        def job(conn: sa.Connection) -> CountedPortfolio:
+            return _counted(conn, [access.read_portfolio(conn, portfolio_id, by)])[0]
+
+        return await self.database.read(job)
+
+    async def check(self, portfolio_id: str, by: Actor) -> None:
+        """Raises :class:`NotFound` if there is none that ``by`` may read."""
+        await self.database.read(lambda conn: access.read_portfolio(conn, portfolio_id, by))
+
+    async def page(
+        self, by: Actor, *, created_by: str | None, before: Place | None, limit: int
+    ) -> list[CountedPortfolio]:
+        """Newest first; all keys' for operators, or those of the key ``created_by``."""
+
+        def job(conn: sa.Connection) -> list[CountedPortfolio]:
+            owner = reader(by)
+            if owner is not None and created_by not in {None, owner}:
+                return []
+            return _counted(conn, portfolios.page(conn, created_by=owner or created_by, before=before, limit=limit))
+
+        return await self.database.read(job)
+
+    async def of_intent(self, intent_id: str, by: Actor) -> list[CountedPortfolio]:
+        """The portfolios of an intent that ``by`` may read. Raises :class:`NotFound` for such an intent."""
+
+        def job(conn: sa.Connection) -> list[CountedPortfolio]:
+            access.read(conn, intent_id, by)
+            return _counted(conn, portfolios.of_intent(conn, intent_id, created_by=reader(by)))
+
+        return await self.database.read(job)
+
+    async def end(self, portfolio_id: str, wanted: PortfolioStatus, by: Actor) -> CountedPortfolio:
+        """Complete or abandon it; its members stay as they are, and its deadline counts no longer.
+
+        Raises :class:`InvalidTransition` for one that has ended.
+        """
+
+        def job(tx: Tx) -> CountedPortfolio:
+            found = _changeable(portfolios.lock(tx, portfolio_id), by)
+            check_portfolio_move(found.status, wanted)
+            ended = replace(found, status=wanted, version=found.version + 1, updated_at=self.clock.now())
+            portfolios.set_status(tx, ended)
+            self.times.clear(tx, DueKind.PORTFOLIO_DEADLINE, found.id)
+            return _counted(tx.conn, [ended])[0]
+
+        return await self.database.write(job)
+
+    # --- Members ----------------------------------------------------------------------------------------------------
+
+    async def intents(self, portfolio_id: str, by: Actor, *, limit: int, offset: int) -> tuple[list[Shown], Aggregate]:
+        """The intents of a portfolio that ``by`` may read itself, by priority, then the oldest first; and what all of
+        its members come to."""
+
+        def job(conn: sa.Connection) -> tuple[list[Shown], Aggregate]:
+            [counted] = _counted(conn, [access.read_portfolio(conn, portfolio_id, by)])
+            found = portfolios.members(conn, portfolio_id, agent=reader(by), limit=limit, offset=offset)
+            return shown(conn, found, by), counted.members
+
+        return await self.database.read(job)
+
+    async def add(
+        self,
+        portfolio_id: str,
+        intent_id: str,
+        role: MembershipRole,
+        priority: int,
+        by: Actor,
+        once: Once | None = None,
+    ) -> PortfolioMember | Replayed:
+        """Put an intent in, or give one that is in another role and priority.
+
+        Raises :class:`InvalidRequest` for an intent that ``by`` may not read, :class:`Forbidden` for somebody else's
+        if the portfolio has a deadline, and :class:`InvalidTransition` for a portfolio that has ended.
+        """
+
+        def add(tx: Tx) -> PortfolioMember:
+            known = _changeable(portfolios.get(tx.conn, portfolio_id), by)
+            # Its deadline would abandon the intent, which is its owner's to say. A deadline never changes.
+            right = Right.WORK if known.deadline is None else Right.GOVERN
+            now, intent = self.clock.now(), _workable(tx, intent_id, by, right)
+            portfolio = _changeable(portfolios.lock(tx, portfolio_id), by)
+            if portfolio.status is not PortfolioStatus.ACTIVE:
+                message = f"Only an active portfolio takes intents; this one is {portfolio.status}."
+                raise InvalidTransition(message, status=portfolio.status.value)
+            found = portfolios.member(tx.conn, portfolio_id, intent_id)
+            if found is not None and (found.role, found.priority) == (role, priority):
+                return found
+            member = PortfolioMember(str(uuid.uuid4()), portfolio_id, intent_id, role, priority, now)
+            if found is not None:
+                member = replace(found, role=role, priority=priority)
+            portfolios.put_member(tx, member)
+            intents.link(tx, [intent_id], Link.PORTFOLIOS)
+            said: JsonObject = {"role": role.value, "priority": priority, "status": intent.status.value}
+            self._say(tx, intent, ADDED, portfolio_id, said, by, now)
+            return member
+
+        return await self.database.write(lambda tx: perform_once(tx, once, self.clock.now(), lambda: add(tx)))
+
+    async def remove(self, portfolio_id: str, intent_id: str, by: Actor) -> None:
+        """Raises :class:`NotFound` for an intent that is not in it. One that has ended can be emptied, too."""
+
+        def job(tx: Tx) -> None:
+            _changeable(portfolios.get(tx.conn, portfolio_id), by)
+            intent = intents.lock(tx, intent_id)
+            found = portfolios.member(tx.conn, portfolio_id, intent_id)
+            if intent is None or found is None:
+                raise NotFound("There is no such intent in the portfolio.")
+            portfolios.remove_member(tx, portfolio_id, intent_id)
+            self._say(tx, intent, REMOVED, portfolio_id, {"role": found.role.value}, by, self.clock.now())
+
+        await self.database.write(job)
+
+    def _say(
+        self, tx: Tx, intent: Intent, what: str, portfolio_id: str, said: JsonObject, by: Actor, now: datetime
+    ) -> None:
+        payload: JsonObject = {"portfolio_id": portfolio_id, "intent_id": intent.id, **said}
+        self.log.write(tx, intent, now, Event(what, payload, by.identity))
+
+
+def _changeable(portfolio: Portfolio | None, by: Actor) -> Portfolio:
+    """Raises :class:`Forbidden` for whoever may only read it, too."""
+    found = access.readable_portfolio(portfolio, by)
+    if not (by.has(Role.ADMIN) or access.owns_portfolio(found, by)):
+        raise Forbidden("Only the portfolio's creator and admins change it.")
+    return found
+
+
+def _workable(tx: Tx, intent_id: str, by: Actor, right: Right) -> Intent:
+    try:
+        return access.lock(tx, intent_id, by, right)
+    except NotFound as unknown:
+        raise InvalidRequest(unknown.message, path="intent_id") from unknown
+
+
+def _counted(conn: sa.Connection, found: Sequence[Portfolio]) -> list[CountedPortfolio]:
+    """One statement for all of them."""
+    counted = portfolios.counts(conn, [one.id for one in found]) if found else {}
+    return [CountedPortfolio(one, counted[one.id]) for one in found]

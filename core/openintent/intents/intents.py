@@ -1,0 +1,266 @@
+"""Intents: what clients may do to them. Create, read, list, move, patch, and add events of their own.
+
+Source: RFC-0001; API.md §7 (as far as a suspension needs them).
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import sqlalchemy as sa
+from pydantic import JsonValue
+
+from core.database.database import Database, Tx
+from core.domain.copies import replace
+from core.domain.engagement import (
+    RFC_THRESHOLDS,
+    EngagementDecision,
+    EngagementSignals,
+    EngagementThresholds,
+    engage,
+)
+from core.domain.intent import (
+    Intent,
+    IntentStatus,
+    Patch,
+    apply_patches,
+    check_move,
+    check_version,
+    replace_state,
+)
+from core.domain.people import Actor
+from core.domain.vocabulary import ENGAGEMENT, STATUS_CHANGED, Event
+from core.domain.wire import JsonObject
+from core.errors import Forbidden
+from core.idempotency import Once, Replayed, perform_once
+from core.openintent.domain.intent_lease import OVER
+from core.openintent.intents import access
+from core.openintent.intents.access import Right
+from core.openintent.intents.intent_leases import IntentLeases
+from core.openintent.intents.linking import linked, lock_named, put_links
+from core.openintent.intents.showing import Shown, shown
+from core.openintent.intents.writing import IntentLog
+from core.openintent.store import intent_failures
+from core.ports import Clock
+from core.store import event_log, intents
+from core.store.event_log import Logged
+
+_ACKNOWLEDGED = {"intent.suspended", "intent.suspension_renotified", "intent.suspension_escalated"}
+"""Events the published SDK posts about its own ladder. Acknowledged; the server's own event is the one that counts."""
+
+_OURS = (
+    *("intent.", "portfolio.", "task.", "coordinator.", "engagement.", "plan.", "workflow.", "lease."),
+    *("action.", "notice.", "rule."),
+)
+"""How the types of events begin that the server alone writes, now or later."""
+CREATED = "intent_created"
+STATE_PATCHED = "state_patched"
+_RFC_NAMES = frozenset(
+    f"{CREATED} {STATE_PATCHED} {STATUS_CHANGED} agent_assigned agent_unassigned dependency_added dependency_removed"
+    " lease_acquired lease_renewed lease_released lease_expired lease_revoked arbitration_requested decision_recorded"
+    " portfolio_created added_to_portfolio removed_from_portfolio failure_recorded failure_resolved fallback_triggered"
+    " retry_policy_set".split()
+)
+"""What the log says of an intent and what belongs to it (RFC-0001 to 0003, 0006, 0007, 0010), and so no client."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewIntent:
+    """An intent as it is asked for."""
+
+    title: str
+    description: str = ""
+    state: Mapping[str, JsonValue] = field(default_factory=dict)
+    constraints: Mapping[str, JsonValue] = field(default_factory=dict)
+    confidence: float = 0.0
+    active: bool = False
+    parent_id: str | None = None
+    depends_on: tuple[str, ...] = ()
+    governance_policy: Mapping[str, JsonValue] | None = None
+
+
+Change = Callable[[Tx, Intent], tuple[Intent, Event]]
+"""What becomes of an intent, locked, and the line that says so."""
+
+
+class Intents:
+    """What clients may do to intents. An agent finds only those that it owns or is a member of."""
+
+    def __init__(
+        self,
+        database: Database,
+        log: IntentLog,
+        leases: IntentLeases,
+        clock: Clock,
+        thresholds: EngagementThresholds = RFC_THRESHOLDS,
+    ) -> None:
+        self.thresholds = thresholds
+        """Where the modes of engagement begin and end."""
+        self._database = database
+        self._log = log
+        self._leases = leases
+        self._clock = clock
+
+    async def create(self, wanted: NewIntent, by: Actor, once: Once | None = None) -> Shown | Replayed:
+        """Raises :class:`InvalidRequest` for a parent, or an intent to depend on, that ``by`` may not read."""
+        now = self._clock.now()
+        creator = by.key or by.identity
+        made = intents.new(str(uuid.uuid4()), wanted.title, creator, now, IntentStatus.DRAFT)
+        made = linked(
+            replace(
+                made,
+                description=wanted.description,
+                state=replace_state(wanted.state),
+                constraints=wanted.constraints,
+                confidence=wanted.confidence,
+                status=IntentStatus.ACTIVE if wanted.active else IntentStatus.DRAFT,
+                parent_id=wanted.parent_id,
+                depends_on=tuple(dict.fromkeys(wanted.depends_on)),
+                governance_policy=wanted.governance_policy,
+            )
+        )
+
+        def insert(tx: Tx) -> Shown:
+            lock_named(tx, wanted.parent_id, wanted.depends_on, by)
+            intents.insert(tx, made)
+            put_links(tx, made)
+            payload: JsonObject = {"title": made.title, "status": made.status.value}
+            kept = self._log.moved(tx, IntentStatus.DRAFT, made, now, Event(CREATED, payload, by.identity))
+            return Shown(kept, dict(kept.state))
+
+        return await self._database.write(lambda tx: perform_once(tx, once, now, lambda: insert(tx)))
+
+    async def get(self, intent_id: str, by: Actor) -> Shown:
+        """Raises :class:`NotFound` if there is none that ``by`` may read."""
+
+        def job(conn: sa.Connection) -> Shown:
+            return shown(conn, [access.read(conn, intent_id, by)], by)[0]
+
+        return await self._database.read(job)
+
+    async def check(self, intent_id: str, by: Actor) -> None:
+        """Raises :class:`NotFound` if there is none that ``by`` may read."""
+        await self._database.read(lambda conn: access.read(conn, intent_id, by))
+
+    async def page(self, by: Actor, *, status: str | None, limit: int, offset: int) -> list[Shown]:
+        """Newest first."""
+        agent = None if by.reads_all else by.key
+
+        def job(conn: sa.Connection) -> list[Shown]:
+            found = intents.page(conn, status=status, agent=agent, limit=limit, offset=offset)
+            return shown(conn, found, by)
+
+        return await self._database.read(job)
+
+    async def change_status(
+        self, intent_id: str, wanted: IntentStatus, by: Actor, version: int, *, reason: str | None = None
+    ) -> Shown:
+        """Raises :class:`VersionConflict` or :class:`InvalidTransition`."""
+
+        def change(tx: Tx, intent: Intent) -> tuple[Intent, Event]:
+            if intent.status is IntentStatus.BLOCKED and wanted is IntentStatus.COMPLETED:
+                self._log.consequences.check(tx, intent, wanted)  # what it waits for, rather than that it does
+            check_move(intent.status, wanted)
+            self._log.consequences.check(tx, intent, wanted)
+            payload: JsonObject = {"from": intent.status.value, "to": wanted.value, "reason": reason}
+            return replace(intent, status=wanted), Event(STATUS_CHANGED, payload, by.identity)
+
+        return await self._change(intent_id, by, Right.MOVE, version, change)
+
+    async def patch_state(self, intent_id: str, patches: Sequence[Patch], by: Actor, version: int) -> Shown:
+        def change(_tx: Tx, intent: Intent) -> tuple[Intent, Event]:
+            changed = replace(intent, state=apply_patches(intent.state, patches))
+            paths: list[JsonValue] = [patch.path for patch in patches]
+            return changed, Event(STATE_PATCHED, {"paths": paths}, by.identity)
+
+        return await self._change(intent_id, by, Right.WORK, version, change)
+
+    async def replace_state(self, intent_id: str, wanted: Mapping[str, JsonValue], by: Actor, version: int) -> Shown:
+        def change(_tx: Tx, intent: Intent) -> tuple[Intent, Event]:
+            state = replace_state(wanted)
+            return replace(intent, state=state), Event(STATE_PATCHED, {"paths": list(state)}, by.identity)
+
+        return await self._change(intent_id, by, Right.WORK, version, change)
+
+    async def _change(self, intent_id: str, by: Actor, right: Right, version: int, change: Change) -> Shown:
+        def job(tx: Tx) -> Shown:
+            now = self._clock.now()
+            intent = access.lock(tx, intent_id, by, right, now)
+            check_version(intent, version)
+            changed, event = change(tx, intent)
+            changed = replace(changed, version=version + 1, updated_at=now)
+            intents.update(tx, changed)
+            if changed.status is IntentStatus.COMPLETED:
+                intent_failures.resolve_all(tx, intent_id, now)
+            kept = self._log.moved(tx, intent.status, changed, now, event)
+            if kept.status in OVER:
+                kept = self._leases.release_all(tx, kept, by, now)
+            return shown(tx.conn, [kept], by)[0]
+
+        return await self._database.write(job)
+
+    # --- Events ---------------------------------------------------------------------------------------------------
+
+    async def events(
+        self, intent_id: str, by: Actor, *, types: Sequence[str] | None, since: datetime | None, limit: int
+    ) -> list[Logged]:
+        """The newest ``limit`` events, oldest of them first."""
+
+        def job(conn: sa.Connection) -> list[Logged]:
+            access.read(conn, intent_id, by)
+            return event_log.of_intent(conn, intent_id, types=types, since=since, limit=limit)
+
+        return await self._database.read(job)
+
+    async def post_event(self, intent_id: str, event: Event, by: Actor) -> Logged:
+        """Add a client's own event. Raises :class:`Forbidden` for names that are the server's (API.md §7)."""
+        if event.type not in _ACKNOWLEDGED | {ENGAGEMENT} and (
+            event.type.startswith(_OURS) or event.type in _RFC_NAMES
+        ):
+            raise Forbidden(f"{event.type} is written by the server alone.")
+        return await self._append(intent_id, replace(event, actor=by.identity), by)
+
+    async def engage(self, intent_id: str, signals: EngagementSignals, by: Actor) -> tuple[EngagementDecision, Logged]:
+        """Decide whether a person should be asked, and record it (RFC-0025 §7)."""
+        decision = engage(signals, self.thresholds)
+        payload: JsonObject = {
+            "mode": decision.mode.value,
+            "should_ask": decision.should_ask,
+            "action": decision.action.value,
+            "rationale": decision.rationale,
+            "signals": {
+                "confidence": signals.confidence,
+                "risk": signals.risk,
+                "reversibility": signals.reversibility,
+                "context": dict(signals.context),
+            },
+        }
+        return decision, await self._append(intent_id, Event(ENGAGEMENT, payload, by.identity), by)
+
+    async def _append(self, intent_id: str, event: Event, by: Actor) -> Logged:
+        def job(tx: Tx) -> Logged:
+            intent = access.lock(tx, intent_id, by, Right.WORK)
+            if event.type in _ACKNOWLEDGED:
+                return _acknowledged(intent, event, self._clock.now())
+            self._log.write(tx, intent, self._clock.now(), event)
+            return event_log.of_intent(tx.conn, intent_id, limit=1)[0]
+
+        return await self._database.write(job)
+
+
+def _acknowledged(intent: Intent, event: Event, now: datetime) -> Logged:
+    """An event that is answered as if it had been written, and is not."""
+    return Logged(
+        id=str(uuid.uuid4()),
+        intent_id=intent.id,
+        position=intent.log_length,
+        type=event.type,
+        actor=event.actor,
+        payload=dict(event.payload),
+        created_at=now,
+        mac="",
+        cursor=(0, 0),
+    )

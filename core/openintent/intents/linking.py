@@ -1,0 +1,69 @@
+"""Linking: an intent's parent and what it depends on, when it is made and later (RFC-0002).
+
+Both ends of a link are locked, and know of it: the one by its edge, the other by its ``links``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from core.database.database import Tx
+from core.domain.copies import replace
+from core.domain.intent import Intent
+from core.domain.intent_links import EdgeKind, Link
+from core.domain.people import Actor
+from core.errors import DependencyCycle, IntentNotActive, InvalidRequest
+from core.openintent.domain.propagation import ENDED
+from core.openintent.intents import access
+from core.openintent.store import intent_edges
+from core.store import intents
+
+
+def lock_named(tx: Tx, parent_id: str | None, depends_on: Sequence[str], by: Actor) -> None:
+    """Lock the parent and the dependencies of an intent that is yet to be made. The first that this transaction locks.
+
+    Raises :class:`InvalidRequest`, which names the field, unless ``by`` may read every one of them,
+    :class:`IntentNotActive` for a parent that has ended, and :class:`DependencyCycle` if the parent would wait for
+    itself: it is completed after its children.
+    """
+    named = [] if parent_id is None else [("parent_intent_id", parent_id)]
+    named += [(f"depends_on.{number}", name) for number, name in enumerate(depends_on)]
+    if not named:
+        return
+    if parent_id is not None and depends_on:
+        intent_edges.hold_graph(tx)
+    found = intents.lock_in_order(tx, (intent_id for _, intent_id in named))
+    for path, intent_id in named:
+        _check_readable(tx, found, intent_id, path, by)
+    if parent_id is None:
+        return
+    parent = found[parent_id]
+    if parent.status in ENDED:
+        raise IntentNotActive(f"The parent has ended; it is {parent.status}.")
+    if depends_on and intent_edges.waits_for(tx.conn, depends_on, parent_id):
+        raise DependencyCycle("A child can't depend on its parent, or on what waits for that.", path="depends_on")
+
+
+def linked(intent: Intent) -> Intent:
+    """An intent that is being made, with the links that it has from the start."""
+    links = Link.NONE
+    if intent.parent_id is not None:
+        links |= Link.PARENT
+    if intent.depends_on:
+        links |= Link.DEPENDENCIES
+    return replace(intent, links=links)
+
+
+def put_links(tx: Tx, intent: Intent) -> None:
+    """Let both ends know of the parent and the dependencies of an intent that was just made."""
+    if intent.parent_id is not None:
+        intent_edges.put(tx, intent.parent_id, [intent.id], EdgeKind.CHILD)
+        intents.link(tx, [intent.parent_id], Link.CHILDREN)
+    if intent.depends_on:
+        intent_edges.put(tx, intent.id, intent.depends_on)
+        intents.link(tx, intent.depends_on, Link.DEPENDENTS)
+
+
+def _check_readable(tx: Tx, found: Mapping[str, Intent], intent_id: str, path: str, by: Actor) -> None:
+    if intent_id not in found or not access.may_read(tx.conn, intent_id, by):
+        raise InvalidRequest("There is no such intent.", path=path)

@@ -1,0 +1,231 @@
+"""Retries after failures of agents: policies, the record of failures, and when the next go is due (RFC-0010).
+
+A failure is recorded, decided on (``core/openintent/domain/retry.py``) and followed up in one transaction. The service
+never starts an agent: at ``retry_scheduled_at`` it says so in the log, or it has the fallback agent take over
+(``takeover``). A failure is resolved when somebody says so, or when its intent completes.
+
+Source: RFC-0010; API.md §7, "failures"; docs/decisions/0056.
+"""
+
+from __future__ import annotations
+
+import random
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import sqlalchemy as sa
+
+from core.database.database import Database, Tx
+from core.domain.copies import replace
+from core.domain.intent import Intent, IntentStatus
+from core.domain.people import Actor, Role
+from core.domain.vocabulary import Event
+from core.domain.wire import JsonObject, instant
+from core.errors import Forbidden, InvalidRequest, NotFound
+from core.idempotency import Once, Replayed, perform_once
+from core.openintent.domain.retry import (
+    CALLBACK_REFUSED,
+    FAILURE_RECORDED,
+    FAILURE_RESOLVED,
+    POLICY_SET,
+    RETRY_DUE,
+    TASK_RETRYING,
+    Failed,
+    FailurePolicy,
+    IntentFailure,
+    outcome_of,
+    policy_in_force,
+)
+from core.openintent.domain.retry_fields import failure_policy, failure_policy_values
+from core.openintent.intents import access
+from core.openintent.intents.access import Right
+from core.openintent.intents.due_work import DueTimes
+from core.openintent.intents.takeover import BY_SERVICE, Takeovers
+from core.openintent.intents.writing import IntentLog
+from core.openintent.store import intent_failures, retry_policies, tasks
+from core.openintent.store.retry_policies import StoredPolicy
+from core.ports import Clock
+from core.store.due_times import DueKind
+from core.store.outbox import Row
+
+_CALLBACKS = uuid.UUID("0f1f2a52-3a1c-4b8e-9f7e-6a0b5f0c9d10")
+_ENDED = frozenset({IntentStatus.COMPLETED, IntentStatus.ABANDONED})
+_ASK_AGAIN = timedelta(seconds=30)
+"""How long after an answer at most a retry is due that had to wait for it."""
+
+
+@dataclass(slots=True)
+class Retrying:
+    """``draw`` returns what spreads delays, from 0 to 1."""
+
+    database: Database
+    log: IntentLog
+    times: DueTimes
+    takeovers: Takeovers
+    clock: Clock
+    draw: Callable[[], float] = random.random
+
+    # --- Policies -------------------------------------------------------------------------------------------------
+
+    async def set_policy(self, intent_id: str, policy: FailurePolicy, by: Actor) -> StoredPolicy:
+        """Set or replace the intent's policy. It is its owner's or an admin's to say, since it names who may become a
+        member."""
+
+        def job(tx: Tx) -> StoredPolicy:
+            intent, now = access.lock(tx, intent_id, by, Right.GOVERN), self.clock.now()
+            found = retry_policies.get(tx.conn, intent_id)
+            stored = StoredPolicy(str(uuid.uuid4()), intent_id, policy, now, now)
+            if found is not None:
+                stored = replace(found, policy=policy, updated_at=now)
+            retry_policies.put(tx, stored)
+            self.log.write(tx, intent, now, Event(POLICY_SET, failure_policy_values(policy), by.identity))
+            return stored
+
+        return await self.database.write(job)
+
+    async def policy(self, intent_id: str, by: Actor) -> StoredPolicy:
+        """Raises :class:`NotFound` if there is none, or if ``by`` may not read the intent."""
+
+        def job(conn: sa.Connection) -> StoredPolicy:
+            found = retry_policies.get(conn, access.read(conn, intent_id, by).id)
+            if found is None:
+                raise NotFound("The intent has no retry policy.")
+            return found
+
+        return await self.database.read(job)
+
+    # --- Failures -------------------------------------------------------------------------------------------------
+
+    async def failures(self, intent_id: str, by: Actor, limit: int) -> Sequence[IntentFailure]:
+        """The newest ``limit`` failures, oldest of them first."""
+
+        def job(conn: sa.Connection) -> Sequence[IntentFailure]:
+            return intent_failures.of_intent(conn, access.read(conn, intent_id, by).id, limit)
+
+        return await self.database.read(job)
+
+    async def record(
+        self, intent_id: str, failed: Failed, by: Actor, once: Once | None = None
+    ) -> IntentFailure | Replayed:
+        """Record a failure and do what follows from it. Raises :class:`Forbidden` for another agent's failure, unless
+        ``by`` is an admin."""
+
+        def job(tx: Tx) -> IntentFailure:
+            intent = access.lock(tx, intent_id, by, Right.WORK)
+            if failed.agent_id != (by.key or by.identity) and not by.has(Role.ADMIN):
+                raise Forbidden("A failure is reported by the agent that has failed, or by an admin.")
+            return self._record(tx, intent, str(uuid.uuid4()), failed, by.identity, self.clock.now())
+
+        return await self.database.write(lambda tx: perform_once(tx, once, self.clock.now(), lambda: job(tx)))
+
+    def callback_failed(self, tx: Tx, intent: Intent, row: Row, agent: str, code: str, now: datetime) -> None:
+        """The callback ``row`` to ``agent`` will never arrive: one failure of the intent, however often that is found
+        out. The intent must be locked in this transaction."""
+        failure_id = str(uuid.uuid5(_CALLBACKS, row.id))
+        if intent_failures.get(tx.conn, failure_id) is not None:
+            return
+        known: JsonObject = {"callback_id": row.id, "suspension_id": row.suspension_id, "tries": row.tries}
+        message = "The agent's callback was " + ("refused." if code == CALLBACK_REFUSED else "given up.")
+        failed = Failed(agent, error_code=code, error_message=message, metadata=known)
+        self._record(tx, intent, failure_id, failed, BY_SERVICE, now)
+
+    def _record(self, tx: Tx, intent: Intent, failure_id: str, failed: Failed, by: str, now: datetime) -> IntentFailure:
+        unresolved = intent_failures.unresolved(tx.conn, intent.id)
+        policy = _policy_for(tx.conn, intent.id, failed.task_id)
+        ended = intent.status in _ENDED
+        outcome = outcome_of(failed, policy, unresolved, now, ended=ended, draw=self.draw())
+        failure = IntentFailure(
+            failure_id,
+            intent.id,
+            failed.task_id,
+            failed.agent_id,
+            outcome.attempt_number,
+            failed.error_code,
+            failed.error_message,
+            outcome.retry_at,
+            None,
+            failed.metadata,
+            now,
+            policy.fallback_agent_id if policy is not None and outcome.takeover is not None else None,
+        )
+        intent_failures.insert(tx, failure)
+        self._forget_retries(tx, [one for one in unresolved if _same_work(one, failure)])
+        if outcome.retry_at is not None:
+            self.times.put(tx, DueKind.RETRY, failure.id, intent, outcome.retry_at)
+        recorded = Event(FAILURE_RECORDED, {**_said(failure), "exhausted": outcome.exhausted}, by)
+        intent = self.log.write(tx, intent, now, recorded)
+        if outcome.takeover is not None:
+            self.takeovers.begin(tx, intent, failure, outcome.takeover, now)
+        return failure
+
+    async def resolve(self, intent_id: str, failure_id: str, by: Actor) -> IntentFailure:
+        """What failed has been done: this failure is resolved, and with it those of the same agent and task before it.
+        Raises :class:`NotFound` for another intent's failure."""
+
+        def job(tx: Tx) -> IntentFailure:
+            intent, now = access.lock(tx, intent_id, by, Right.WORK), self.clock.now()
+            failure = intent_failures.get(tx.conn, failure_id)
+            if failure is None or failure.intent_id != intent_id:
+                raise NotFound("The intent has no such failure.")
+            if failure.resolved_at is not None:
+                return failure
+            unresolved = intent_failures.unresolved(tx.conn, intent_id)
+            done = [one for one in unresolved if _same_work(one, failure) and one.occurred_at <= failure.occurred_at]
+            intent_failures.resolve(tx, [failure.id, *(one.id for one in done)], now)
+            self._forget_retries(tx, [failure, *done])
+            self.log.write(tx, intent, now, Event(FAILURE_RESOLVED, _said(failure), by.identity))
+            return replace(failure, resolved_at=now)
+
+        return await self.database.write(job)
+
+    # --- Retries --------------------------------------------------------------------------------------------------
+
+    def retry_due(self, tx: Tx, intent: Intent, failure_id: str, now: datetime) -> None:
+        """Say that the next go is due. While the intent waits for an answer, so does the retry; with its end it is
+        gone."""
+        failure = intent_failures.get(tx.conn, failure_id)
+        if failure is None or failure.resolved_at is not None or intent.status in _ENDED:
+            return
+        if intent.status is IntentStatus.SUSPENDED:
+            self.times.put(tx, DueKind.RETRY, failure_id, intent, now + _ASK_AGAIN)
+            return
+        due: JsonObject = {**_said(failure), "attempt_number": failure.attempt_number + 1}
+        event = RETRY_DUE if failure.task_id is None else TASK_RETRYING
+        self.log.write(tx, intent, now, Event(event, due, BY_SERVICE))
+
+    def _forget_retries(self, tx: Tx, failures: Sequence[IntentFailure]) -> None:
+        for one in failures:
+            if one.retry_scheduled_at is not None:
+                self.times.clear(tx, DueKind.RETRY, one.id)
+
+
+def _same_work(one: IntentFailure, other: IntentFailure) -> bool:
+    return (one.agent_id, one.task_id) == (other.agent_id, other.task_id)
+
+
+def _policy_for(conn: sa.Connection, intent_id: str, task_id: str | None) -> FailurePolicy | None:
+    """The task's, if it has one. Raises :class:`InvalidRequest` if the intent has no such task."""
+    of_task = None if task_id is None else _policy_of_task(conn, intent_id, task_id)
+    stored = retry_policies.get(conn, intent_id)
+    return policy_in_force(of_task, None if stored is None else stored.policy)
+
+
+def _policy_of_task(conn: sa.Connection, intent_id: str, task_id: str) -> FailurePolicy | None:
+    task = tasks.get(conn, task_id)
+    if task is None or task.intent_id != intent_id:
+        raise InvalidRequest("The intent has no such task.", path="task_id")
+    return None if task.retry_policy is None else failure_policy(task.retry_policy)
+
+
+def _said(failure: IntentFailure) -> JsonObject:
+    """What the log says of a failure; the agent's own words stay in the record."""
+    return {
+        "failure_id": failure.id,
+        "task_id": failure.task_id,
+        "agent_id": failure.agent_id,
+        "attempt_number": failure.attempt_number,
+        "error_code": failure.error_code,
+        "retry_scheduled_at": instant(failure.retry_scheduled_at),
+    }

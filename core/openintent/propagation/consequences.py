@@ -1,0 +1,133 @@
+"""The consequences of a move: everything that follows from it, in one place and in its own transaction.
+
+Source: RFC-0026 §2; API.md §7, "Blocking".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+import sqlalchemy as sa
+
+from core.database.database import Tx
+from core.domain.intent import Dependent, Intent, IntentStatus
+from core.domain.intent_links import Hold, Link
+from core.domain.vocabulary import Event
+from core.openintent.domain.checkpoint import verdict_event
+from core.openintent.domain.propagation import (
+    ENDED,
+    check_completion,
+    check_ready,
+    check_unblocked,
+    member_event,
+    settled,
+)
+from core.openintent.propagation.coordinating import escalated, hold_by_sources, input_hold, of_suspended
+from core.openintent.propagation.dependents import hold_or_free
+from core.openintent.propagation.mirror import mirrored
+from core.openintent.propagation.phases import check_given
+from core.openintent.store import checkpoints, intent_edges
+from core.openintent.store.tables import portfolio_members
+from core.store import event_log, intents, suspensions
+
+
+class Announce(Protocol):
+    def __call__(self, tx: Tx, *intent_ids: str) -> None:
+        """Tell whoever waits for news of these intents, once ``tx`` is committed."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Consequences:
+    """Follows moves up. ``announce`` hears of the others that have moved; ``key`` seals the lines of their logs."""
+
+    announce: Announce
+    key: bytes
+
+    def follow(
+        self, tx: Tx, before: IntentStatus, intent: Intent, now: datetime, suspension_id: str | None = None
+    ) -> Intent:
+        """``intent`` has come from ``before``; it must be locked in this transaction (or be made in it), and its move
+        be in its log. Returns it as it is to be kept: perhaps blocked, its log grown, its version as it was.
+
+        Raises :class:`BeginAgain` if another transaction holds one of those around it.
+        """
+        if not intent.links or before is intent.status:
+            return intent
+        events: list[Event] = []
+        if intent.links & Link.DEPENDENCIES:
+            upstreams = intent_edges.unmet(tx.conn, intent.id)
+            inputs = hold_by_sources(tx.conn, intent.id, now) if upstreams.suspends_inputs() else Hold.NONE
+            after = settled(before, intent, upstreams, inputs)
+            intent = after.intent
+            events += [after.event] if after.event else []
+        events += self._said(tx, before, intent, now, suspension_id)
+        coordinators = of_suspended(tx, intent, now)
+        events += escalated(intent, coordinators, suspension_id)
+        intent = event_log.append(tx, intent, events, now, self.key)
+        if intent.links & Link.DEPENDENTS:
+            self._keep(tx, hold_or_free(tx, intent, input_hold(coordinators), now), now)
+        if intent.status in ENDED:
+            intents.link(tx, [intent.id], Link.OVER)
+        return intent
+
+    def _said(
+        self, tx: Tx, before: IntentStatus, intent: Intent, now: datetime, suspension_id: str | None
+    ) -> list[Event]:
+        """What its own log says of its tasks, checkpoints and portfolios."""
+        events: list[Event] = []
+        if intent.links & Link.TASKS:
+            events += mirrored(tx, before, intent, now)
+        if intent.links & Link.CHECKPOINTS:
+            events += _checkpoint_events(tx, before, suspension_id)
+        if intent.links & Link.PORTFOLIOS:
+            events += _member_events(tx, before, intent, suspension_id)
+        return events
+
+    def _keep(self, tx: Tx, followed: Sequence[tuple[Dependent, Sequence[Event]]], now: datetime) -> None:
+        """Keep others that have moved with it, and their logs."""
+        if not followed:
+            return
+        grown = event_log.append_all(tx, followed, now, self.key)
+        intents.advance_dependents(tx, grown, now)
+        self.announce(tx, *(intent.id for intent in grown))
+
+    def check(self, tx: Tx, intent: Intent, wanted: IntentStatus) -> None:
+        """Whether its upstreams and children, and what it owes as a phase, let ``intent``, locked, go to ``wanted``.
+
+        Raises :class:`DependenciesIncomplete`, :class:`MissingOutput` or :class:`OutputTypeMismatch`.
+        """
+        if wanted is IntentStatus.ACTIVE and intent.held:
+            check_unblocked(intent, intent_edges.unmet(tx.conn, intent.id))
+        if wanted is IntentStatus.COMPLETED and intent.links & (Link.DEPENDENCIES | Link.CHILDREN):
+            check_completion(intent_edges.unmet(tx.conn, intent.id))
+        if wanted is IntentStatus.COMPLETED and intent.links & Link.PHASE:
+            check_given(tx.conn, intent.id)
+
+    def check_ready(self, tx: Tx, intent: Intent) -> None:
+        """Whether a draft may be active: raises :class:`DependenciesIncomplete` if what it depends on is not
+        completed."""
+        if intent.links & Link.DEPENDENCIES:
+            check_ready(intent_edges.unmet(tx.conn, intent.id))
+
+
+def _checkpoint_events(tx: Tx, before: IntentStatus, suspension_id: str | None) -> list[Event]:
+    """What the end of ``suspension_id`` is for its checkpoint, if it is one's, whichever way the answer came: a line of
+    the plan's log (RFC-0012)."""
+    if before is not IntentStatus.SUSPENDED or suspension_id is None:
+        return []
+    checkpoint, asked = checkpoints.of_suspension(tx.conn, suspension_id), suspensions.get(tx.conn, suspension_id)
+    event = None if checkpoint is None or asked is None else verdict_event(checkpoint, asked)
+    return [] if event is None else [event]
+
+
+def _member_events(tx: Tx, before: IntentStatus, intent: Intent, suspension_id: str | None) -> list[Event]:
+    """A line for each portfolio that the intent is in: its readers learn of it in the intent's own log (RFC-0026
+    §10)."""
+    mine = sa.select(portfolio_members.c.portfolio_id).where(portfolio_members.c.intent_id == intent.id)
+    found = tx.conn.scalars(mine.order_by(portfolio_members.c.portfolio_id))
+    said = (member_event(before, intent, portfolio_id, suspension_id) for portfolio_id in found)
+    return [event for event in said if event is not None]

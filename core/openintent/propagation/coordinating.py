@@ -1,0 +1,64 @@
+"""Coordinating: what those who look after an intent have said is to follow when it is suspended (RFC-0026 §3).
+
+``isolate`` is nothing. ``block_dependents`` holds the phases that take outputs of it. ``escalate`` is a line in its
+log: no coordinator is ever suspended by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from core.database.database import Tx
+from core.domain.intent import Dependent, Intent, IntentStatus
+from core.domain.intent_links import Hold, Link
+from core.domain.vocabulary import Event
+from core.openintent.domain.coordinator import (
+    DEPENDENCY_ABANDONED,
+    INTENT_SUSPENDED,
+    Coordinator,
+    SuspensionPolicy,
+    escalation,
+)
+from core.openintent.store import coordinators, intent_edges
+
+_LOOKED_AFTER = Link.COORDINATORS | Link.PARENT | Link.PORTFOLIOS
+"""An intent without any of these has no coordinator, and costs no query."""
+
+
+def of_suspended(tx: Tx, intent: Intent, now: datetime) -> Sequence[Coordinator]:
+    """Who looks after an intent that has just been suspended; nobody if it has not."""
+    if intent.status is not IntentStatus.SUSPENDED or not intent.links & _LOOKED_AFTER:
+        return ()
+    return coordinators.covering(tx.conn, [intent.id], now).get(intent.id, ())
+
+
+def escalated(intent: Intent, those: Sequence[Coordinator], suspension_id: str | None) -> list[Event]:
+    """A line for each of ``those`` that wants to be called."""
+    wanting = [one for one in those if one.suspension_policy is SuspensionPolicy.ESCALATE]
+    return [escalation(one, intent.id, suspension_id, INTENT_SUSPENDED) for one in wanting]
+
+
+def input_hold(those: Sequence[Coordinator]) -> Hold:
+    """What keeps a phase that takes outputs of an intent that ``those`` look after, while it is suspended."""
+    blocks = any(one.suspension_policy is SuspensionPolicy.BLOCK_DEPENDENTS for one in those)
+    return Hold.COORDINATOR if blocks else Hold.NONE
+
+
+def hold_by_sources(conn: sa.Connection, intent_id: str, now: datetime) -> Hold:
+    """As :func:`input_hold`, by all that ``intent_id`` takes outputs of."""
+    sources = intent_edges.suspended_sources(conn, intent_id)
+    found = coordinators.covering(conn, sources, now) if sources else {}
+    return input_hold([one for those in found.values() for one in those])
+
+
+def abandoned(tx: Tx, dependents: Sequence[Dependent], now: datetime) -> Mapping[str, list[Event]]:
+    """For each dependent of an intent that was abandoned: a line for everybody who looks after it (API.md §7)."""
+    looked_after = [one.id for one in dependents if one.links & _LOOKED_AFTER]
+    found = coordinators.covering(tx.conn, looked_after, now) if looked_after else {}
+    return {
+        intent_id: [escalation(one, intent_id, None, DEPENDENCY_ABANDONED) for one in those]
+        for intent_id, those in found.items()
+    }

@@ -1,0 +1,66 @@
+"""Failures of an intent's agents, to and from their rows (RFC-0010). Those of the database are ``failures``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from core.database.database import Tx
+from core.database.prepared import Prepared
+from core.openintent.domain.retry import MOST_FAILURES, IntentFailure
+from core.store.tables import intent_failures
+
+
+def insert(tx: Tx, failure: IntentFailure) -> None:
+    tx.conn.execute(intent_failures.insert().values({**asdict(failure), "metadata": dict(failure.metadata)}))
+
+
+def get(conn: sa.Connection, failure_id: str) -> IntentFailure | None:
+    row = conn.execute(sa.select(intent_failures).where(intent_failures.c.id == failure_id)).first()
+    return None if row is None else _record(row)
+
+
+def of_intent(conn: sa.Connection, intent_id: str, limit: int) -> Sequence[IntentFailure]:
+    """The newest ``limit`` failures of the intent, oldest of them first."""
+    mine = sa.select(intent_failures).where(intent_failures.c.intent_id == intent_id)
+    newest = mine.order_by(*(column.desc() for column in _IN_ORDER)).limit(limit)
+    return [_record(row) for row in conn.execute(newest)][::-1]
+
+
+def unresolved(conn: sa.Connection, intent_id: str) -> Sequence[IntentFailure]:
+    """The intent's unresolved failures, newest first; those by which another agent took over before all others. Enough
+    of them to decide by."""
+    own = intent_failures.c
+    mine = sa.select(intent_failures).where(own.intent_id == intent_id, _OPEN)
+    order = (own.fallback_agent_id.is_(None), *(column.desc() for column in _IN_ORDER))
+    return [_record(row) for row in conn.execute(mine.order_by(*order).limit(_ENOUGH))]
+
+
+def resolve(tx: Tx, ids: Sequence[str], now: datetime) -> None:
+    """Those of ``ids`` that are unresolved are resolved ``now``."""
+    if ids:
+        mine = intent_failures.c.id.in_(ids) & _OPEN
+        tx.conn.execute(intent_failures.update().where(mine).values(resolved_at=now))
+
+
+def resolve_all(tx: Tx, intent_id: str, now: datetime) -> None:
+    """The intent has reached its end: what failed on the way no longer stands in it."""
+    _RESOLVE_ALL.run(tx.conn, {"_intent": intent_id, "resolved_at": now})
+
+
+_ENOUGH = 2 * MOST_FAILURES
+_OPEN = intent_failures.c.resolved_at.is_(None)
+_IN_ORDER = (intent_failures.c.occurred_at, intent_failures.c.attempt_number, intent_failures.c.id)
+_RESOLVE_ALL = Prepared(
+    intent_failures.update()
+    .where(intent_failures.c.intent_id == sa.bindparam("_intent"), _OPEN)
+    .values(resolved_at=sa.bindparam("resolved_at"))
+)
+
+
+def _record(row: Any) -> IntentFailure:
+    return IntentFailure(**row._asdict())
