@@ -12,7 +12,8 @@ Read in this order:
 5. ``work``: when to look at what is due.
 6. ``store`` (SQL), ``database`` (the connections below it) and ``audit`` (the log for whoever checks it).
 
-``openintent`` is a wing: intents and what they stand in. It stands on all of the above, and none of them imports it.
+``openintent`` is a wing: intents and what they stand in. It stands on all of the above, and none of them imports it:
+``surroundings`` are the ports through which they learn what it knows.
 
 At the root stand the values that all of them share: ``ports`` (what core asks of the world), ``errors``, ``hub``
 (wakes whoever waits) and ``idempotency``.

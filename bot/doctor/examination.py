@@ -36,7 +36,7 @@ def _free_bytes(folder: Path) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class HostMachine:
     """What is not the service's own: the clock, the network, the disk. ``seconds`` is how long each check may take."""
 
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
@@ -50,11 +50,11 @@ class Examination:
     back at."""
 
     def __init__(
-        self, settings: Settings, folder: Path, around: Surroundings | None = None, reach: Sequence[str] = ()
+        self, settings: Settings, folder: Path, around: HostMachine | None = None, reach: Sequence[str] = ()
     ) -> None:
         self.settings = settings
         self.folder = folder
-        self.around = around or Surroundings()
+        self.around = around or HostMachine()
         self.reach = tuple(reach)
         self._looking: asyncio.Task[Inspected | None] | None = None
 

@@ -79,10 +79,10 @@ from core.openintent.intents.takeover import Takeovers
 from core.openintent.intents.tasks import Tasks
 from core.openintent.intents.writing import IntentLog
 from core.openintent.propagation.consequences import Consequences
+from core.openintent.store.due_times import DueKind
 from core.ports import Channel, Clock, HostClock, Work
 from core.store import installation, outbox, schema
 from core.store import tokens as store_tokens
-from core.store.due_times import DueKind
 from core.work.distributed import DistributedWork
 from core.work.embedded import EmbeddedWork
 from core.work.health import NOT_LOOKED, SILENT, Health
@@ -193,9 +193,9 @@ def wire(
         settings.resume.backoff,
         pausing,
         engine.channel_views,
-        subscriptions.still_wants,
+        subscriptions,
         health,
-        retrying.callback_failed,
+        retrying.callback_lost,
         beat=timedelta(seconds=settings.work.beat_seconds),
     )
     collaboration = Collaboration(engine, permissions, engine.queries, transitions)

@@ -27,7 +27,7 @@ from core.delivery.pause import Pausing
 from core.delivery.portions import Portions
 from core.delivery.queues import Lanes
 from core.delivery.read_ahead import ReadAhead
-from core.delivery.tries import NOT_WANTED, Dropped, NotOurs, OnHold, StillWants, Tries
+from core.delivery.tries import NOT_WANTED, Dropped, NotOurs, OnHold, Tries
 from core.delivery.turns import LINGERS_AFTER, whole_second
 from core.domain.copies import replace
 from core.domain.intent import Intent
@@ -40,8 +40,6 @@ from core.engine.refresh import is_refresh
 from core.engine.transitions import Transitions
 from core.engine.withdrawals import TOLD_LATER, again
 from core.errors import DatabaseUnavailable
-from core.openintent.domain.retry import CALLBACK_DEAD, CALLBACK_REFUSED
-from core.openintent.store import subscriptions
 from core.ports import (
     Agents,
     Alarm,
@@ -56,6 +54,7 @@ from core.ports import (
 )
 from core.store import intents, markers, outbox, suspensions
 from core.store.outbox import Row, RowKind, RowStatus, tell_row
+from core.surroundings import CallbackLost, Subscribers
 from core.work.health import RELAY, Health
 
 log = structlog.get_logger(__name__)
@@ -69,10 +68,6 @@ _CALLS = frozenset({RowKind.RESUME, RowKind.EVENT})
 """What goes to programs: tried as the configuration says, and dead then."""
 STILL_IN_HAND = timedelta(seconds=5)
 """How long a row is kept whose outcome can't be written down, before that is tried again."""
-
-CallbackFailed = Callable[[Tx, Intent, Row, str, str, datetime], None]
-"""Writes down that a callback to an agent will never arrive: in this transaction, which holds the intent, of the row,
-the agent, the code of RFC-0010, and when."""
 
 
 class Relay:
@@ -91,9 +86,9 @@ class Relay:
         callbacks: Backoff,
         pausing: Pausing,
         channel_views: ChannelViews,
-        still_wants: StillWants,
+        subscribers: Subscribers,
         health: Health | None = None,
-        callback_failed: CallbackFailed | None = None,
+        callback_lost: CallbackLost | None = None,
         beat: timedelta = BEAT,
     ) -> None:
         self.database = database
@@ -104,7 +99,8 @@ class Relay:
         self.callbacks = callbacks
         self.pausing = pausing
         self.health = health
-        self.callback_failed = callback_failed
+        self.subscribers = subscribers
+        self.callback_lost = callback_lost
         self.tries = Tries(
             database,
             transitions.responders,
@@ -116,7 +112,7 @@ class Relay:
             channel_views,
             Leases(database, lanes, clock, beat),
             OnCallAddresses(database, transitions, clock, lanes.owner),
-            still_wants,
+            subscribers,
             ReadAhead(database, lanes),
         )
         self._beginners: list[asyncio.Task[None]] = []
@@ -396,11 +392,11 @@ class Relay:
         if not outbox.settle(tx, row, status, now, self.lanes.owner, reason=reason):
             leases.left_alone(tx, row, reason)
             return
+        lost = replace(row, status=status, reason=reason)
         suspension = None if about is None else suspensions.get(tx.conn, about)
-        if intent is not None and suspension is not None and self.callback_failed is not None:
-            code = CALLBACK_DEAD if status is RowStatus.DEAD else CALLBACK_REFUSED
-            self.callback_failed(tx, intent, row, suspension.ask.created_by, code, now)
-        lost_callbacks.tell(self.transitions, tx, replace(row, status=status, reason=reason), suspension, now)
+        if intent is not None and suspension is not None and self.callback_lost is not None:
+            self.callback_lost(tx, intent, lost, suspension.ask.created_by, now)
+        lost_callbacks.tell(self.transitions, tx, lost, suspension, now)
 
     def _event_lost(self, tx: Tx, row: Row, status: RowStatus, reason: str, now: datetime) -> None:
         """An event that its subscriber will never have. One that refuses it wants no more: what else waits for it is
@@ -411,7 +407,7 @@ class Relay:
         told = log.bind(delivery=row.id, subscription=(row.body or {}).get("subscription_id"), reason=reason)
         if status is RowStatus.DEAD:
             tx.after_commit(lambda: told.warning("subscription.event_given_up"))
-        elif subscriptions.end(tx, str((row.body or {}).get("subscription_id"))):
+        elif self.subscribers.wants_no_more(tx, str((row.body or {}).get("subscription_id"))):
             tx.after_commit(lambda: told.info("subscription.ended"))
 
 

@@ -9,7 +9,7 @@ Source: API.md §3, §5.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta, tzinfo
 from typing import Any, assert_never, cast
@@ -64,6 +64,7 @@ from core.ports import (
 )
 from core.store import outbox, suspensions
 from core.store.outbox import Row, RowKind
+from core.surroundings import Subscribers
 
 log = structlog.get_logger(__name__)
 
@@ -75,9 +76,6 @@ UNCONFIRMED = "unconfirmed"
 
 _AS_IT_IS_NOW = frozenset({Purpose.ENDED, Purpose.UNTOLD, Purpose.FAILED})
 """What is made of the record as it is sent."""
-
-StillWants = Callable[[str, str], Awaitable[bool]]
-"""Whether this subscription still is to hear of this intent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +110,7 @@ class Tries:
     channel_views: ChannelViews
     leases: Leases
     on_call: OnCallAddresses
-    still_wants: StillWants
+    subscribers: Subscribers
     read_ahead: ReadAhead
 
     async def once(self, row: Row) -> Delivery | Dropped | OnHold | NotOurs:
@@ -304,7 +302,7 @@ class Tries:
 
     async def _event(self, row: Row) -> Delivery | Dropped:
         body = cast("Mapping[str, Any]", row.body)
-        if not await self.still_wants(body["subscription_id"], body["intent_id"]):
+        if not await self.subscribers.still_wants(body["subscription_id"], body["intent_id"]):
             return Dropped("not_subscribed")
         await self.leases.ensure(row)
         return await self.agents.send_event(Callback(row.id, body["url"], body["key"], body["body"], row.tries))

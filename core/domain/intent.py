@@ -91,6 +91,14 @@ class Intent:
         return replace(self, log_length=length, log_mac=mac, log_seal=seal)
 
 
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """An intent waited for a person from ``began`` until ``ended``; with ``None`` it still does."""
+
+    began: datetime
+    ended: datetime | None
+
+
 class Dependent(NamedTuple):
     """As much of an intent as changes when another moves that it hangs on. There may be thousands of them, and a tuple
     is made in a third of the time."""

@@ -111,5 +111,7 @@ class DueAttempts:
         intent, suspension = caught_up(tx, intent, suspension_id, self.transitions, now)
         if suspension is not None and suspension.look_at is not None and suspension.look_at <= now:
             tx.after_commit(partial(self.transitions.observer.looked, now - suspension.look_at))
-            self.transitions.move(tx, suspension, due_signal(tx, intent, suspension, now), intent, now)
+            self.transitions.move(
+                tx, suspension, due_signal(tx, intent, suspension, self.transitions.surroundings, now), intent, now
+            )
         return True  # if it is not due any more, somebody else was faster

@@ -1,7 +1,7 @@
-"""Ending by time: what is due first ends a question, its own expiry or the deadline of a portfolio.
+"""Ending by time: what is due first ends a question, its own expiry or a deadline around its intent.
 
 Time comes before people: whoever has to do with a question asks here first, so that no answer beats an end that has
-passed and that the clock has not come to yet. An intent that is in no portfolio pays one comparison.
+passed and that the clock has not come to yet. An intent without a deadline around it pays one comparison.
 
 Source: RFC-0026 §2 rule 5; docs/decisions/0060.
 """
@@ -12,21 +12,26 @@ from datetime import datetime
 
 from core.database.database import Tx
 from core.domain.intent import Intent
-from core.domain.intent_links import Link
 from core.domain.suspension import Kind, Suspension
 from core.domain.vocabulary import AttemptDue, DeadlineReached
 from core.engine.transitions import Transitions
-from core.openintent.domain.portfolio import deadline_came_first
-from core.openintent.store import portfolios
 from core.store import suspensions
+from core.surroundings import Surroundings
 
 
-def due_signal(tx: Tx, intent: Intent, suspension: Suspension, now: datetime) -> AttemptDue | DeadlineReached:
+def deadline_came_first(deadline: datetime | None, expires_at: datetime | None, now: datetime) -> bool:
+    """Whether a suspension that expires then has been ended by a deadline around it: what is due first counts, and the
+    deadline if both are due at once (RFC-0026 §2 rule 5)."""
+    return deadline is not None and deadline <= now and (expires_at is None or deadline <= expires_at)
+
+
+def due_signal(
+    tx: Tx, intent: Intent, suspension: Suspension, surroundings: Surroundings, now: datetime
+) -> AttemptDue | DeadlineReached:
     """What the clock says to an open suspension. ``intent`` must be locked in this transaction."""
-    if intent.links & Link.PORTFOLIOS:
-        deadline = portfolios.first_deadline(tx.conn, intent.id, suspension.ask.suspended_at)
-        if deadline_came_first(deadline, suspension.expires_at, now):
-            return DeadlineReached()
+    deadline = surroundings.must_end_by(tx, intent, suspension.ask.suspended_at)
+    if deadline_came_first(deadline, suspension.expires_at, now):
+        return DeadlineReached()
     if suspension.ask.kind is not Kind.VETO:
         return AttemptDue()
     return AttemptDue(delivered=suspensions.any_notice_delivered(tx.conn, suspension.id))
@@ -36,10 +41,8 @@ def ended_in_time(
     tx: Tx, intent: Intent, suspension: Suspension, transitions: Transitions, now: datetime
 ) -> Suspension:
     """An open suspension, ended if its end has passed. ``intent`` must be locked in this transaction."""
+    signal = due_signal(tx, intent, suspension, transitions.surroundings, now)
     expired = suspension.expires_at is not None and now >= suspension.expires_at
-    if not (expired or intent.links & Link.PORTFOLIOS):
-        return suspension
-    signal = due_signal(tx, intent, suspension, now)
     if isinstance(signal, DeadlineReached) or expired:
         return transitions.move(tx, suspension, signal, intent, now).suspension
     return suspension

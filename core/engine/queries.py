@@ -288,15 +288,6 @@ class ClientQueries:
 
         return await self._database.read(job)
 
-    async def following_portfolio(self, cursor: tuple[int, int], portfolio_id: str, by: Actor, limit: int) -> Following:
-        """As :meth:`following`, of the intents that are in a portfolio."""
-        agent = None if by.reads_all else by.key
-
-        def job(conn: sa.Connection) -> Following:
-            return event_log.after(conn, cursor, intent_id=None, agent=agent, limit=limit, portfolio_id=portfolio_id)
-
-        return await self._database.read(job)
-
     async def newest_cursor(self) -> tuple[int, int]:
         return await self._database.read(event_log.newest_cursor)
 

@@ -47,13 +47,13 @@ from core.engine.deciders import Deciders
 from core.engine.recipients import addresses_of, personal_address, references_of, why_no_address
 from core.engine.withdrawals import Withdrawals
 from core.hub import EVERYTHING, Hub
-from core.openintent.propagation.consequences import Consequences
 from core.ports import UNOBSERVED, Alarm, Channel, Observer, Responders
 from core.store import event_log, intents, markers, outbox, plain_times, sessions, signature_lines, suspensions, tokens
 from core.store.markers import Marker
 from core.store.outages import Outage
 from core.store.outbox import Row, RowKind, RowStatus, tell_row
 from core.store.plain_times import Plain
+from core.surroundings import Surroundings
 
 LEASE = timedelta(seconds=90)
 """How long a row may be in hand. Longer than any try takes, so that a lease never lapses under a live one."""
@@ -89,7 +89,7 @@ class Transitions:
     tokens: TokenMaker
     log_key: bytes
     hub: Hub
-    consequences: Consequences
+    surroundings: Surroundings
     alerts: Sequence[str]
     sender: Sender
     alarm: Alarm
@@ -209,7 +209,7 @@ class Transitions:
         suspension, before = outcome.suspension, before or intent.status
         intent = event_log.append(tx, intent, outcome.events, now, self.log_key)
         intent = _moved_intent(intent, outcome.effects)
-        intent = self.consequences.follow(tx, before, intent, now, suspension.id)
+        intent = self.surroundings.follow(tx, before, intent, now, suspension.id)
         keep(tx, replace(intent, updated_at=now))
         rows = [row for effect in outcome.effects for row in self._rows(tx, suspension, effect, now)]
         self.dispatch(tx, rows)

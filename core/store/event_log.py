@@ -27,7 +27,6 @@ from core.domain.intent import UNBORN, Dependent, Intent, Moving
 from core.domain.renewed_key import keys_of
 from core.domain.vocabulary import SUSPENDED, Event
 from core.domain.wire import instant
-from core.openintent.store.tables import portfolio_members
 from core.store.log_seals import (
     LineForm,
     is_seal,
@@ -261,16 +260,17 @@ def after(
     intent_id: str | None,
     agent: str | None,
     limit: int,
-    portfolio_id: str | None = None,
+    among: sa.Select[Any] | None = None,
 ) -> Following:
     """Lines that became visible after ``cursor``, in that order, without a gap that could still be filled. With
-    ``agent`` those of the intents that it owns or is a member of, with ``portfolio_id`` those of its members.
+    ``agent`` those of the intents that it owns or is a member of, with ``among`` those of the intents whose ids that
+    SELECT finds.
 
     The next ``limit`` lines of the log are looked at, whosever they are: what that costs does not grow with what is in
     the log. On PostgreSQL numbers are given before commits happen: what belongs to a transaction younger than the
     oldest one still running is left for a later call, so that nothing appears behind a cursor that has passed it.
     """
-    wanted = _wanted(agent, portfolio_id)
+    wanted = _wanted(agent, among)
     columns = [one for one in events.c if one is not events.c.payload]
     payload = sa.case((wanted, events.c.payload)).label("payload")
     settled = _IS_SETTLED[conn.dialect.name].label("is_settled")
@@ -287,20 +287,21 @@ def after(
     )
 
 
-def _wanted(agent: str | None, portfolio_id: str | None) -> sa.ColumnElement[bool]:
+def _wanted(agent: str | None, among: sa.Select[Any] | None) -> sa.ColumnElement[bool]:
     """Looked up line by line: for an EXISTS, PostgreSQL would list everything that an agent owns."""
     wanted: sa.ColumnElement[bool] = sa.true()
     if agent is not None:
         owner = sa.select(intents.c.created_by).where(intents.c.id == events.c.intent_id).scalar_subquery()
-        wanted &= (owner == agent) | _has(members.c.intent_id, members.c.agent_id == agent)
-    if portfolio_id is not None:
-        wanted &= _has(portfolio_members.c.intent_id, portfolio_members.c.portfolio_id == portfolio_id)
+        wanted &= (owner == agent) | _is_one_of(sa.select(members.c.intent_id).where(members.c.agent_id == agent))
+    if among is not None:
+        wanted &= _is_one_of(among)
     return wanted
 
 
-def _has(intent_id: sa.ColumnElement[str], those: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
-    """Whether the line's intent is one of ``those``."""
-    return sa.select(intent_id).where(intent_id == events.c.intent_id, those).limit(1).scalar_subquery().is_not(None)
+def _is_one_of(those: sa.Select[Any]) -> sa.ColumnElement[bool]:
+    """Whether the line's intent is one of them."""
+    mine = those.where(those.selected_columns[0] == events.c.intent_id)
+    return mine.limit(1).scalar_subquery().is_not(None)
 
 
 def _is_behind(conn: sa.Connection, cursor: tuple[int, int]) -> sa.ColumnElement[bool]:

@@ -18,11 +18,11 @@ from core.database.prepared import Prepared
 from core.database.recordsets import Recordset, by_ids, listed
 from core.domain.audience import Audience, audience_of
 from core.domain.earlier_answers import answers_to
+from core.domain.intent import Wait
 from core.domain.same_ask import is_denied
 from core.domain.suspension import Ask, Assignment, Claim, Clarification, Ended, Given, Status, Suspension
 from core.domain.wire import json_text
 from core.errors import Conflict
-from core.openintent.domain.intent_lease import Wait
 from core.store import inbox_entries
 from core.store.tables import archived, is_notice, outages, outbox, suspensions
 

@@ -70,7 +70,7 @@ metadata = sa.MetaData(
 _SERIAL = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 _TRANSACTION = sa.text("0")
 
-_ROOM = {"fillfactor": 50}
+ROOM = {"fillfactor": 50}
 """Rows of which a thousand may move at once: there is room on a page for the next version of each, so that PostgreSQL
 need not write all indexes anew."""
 
@@ -108,7 +108,7 @@ intents = sa.Table(
     sa.Index("ix_intents_parent", "parent_id", "id", sqlite_where=_CHILDREN, postgresql_where=_CHILDREN),
     sa.Index("ix_intents_linked", "id", sqlite_where=_LINKED, postgresql_where=_LINKED),
     sa.Index("ix_intents_unlinked", "id", sqlite_where=_UNLINKED, postgresql_where=_UNLINKED),
-    postgresql_with=_ROOM,
+    postgresql_with=ROOM,
 )
 
 _OPEN = sa.text("status = 'open'")
@@ -509,96 +509,6 @@ intent_agents = sa.Table(
     sa.Column("role", sa.Text, nullable=False),
     sa.Column("assigned_at", Instant, nullable=False),
     sa.Index("ix_intent_agents_agent", "agent_id", "intent_id"),
-)
-
-_HELD = sa.text("status = 'active'")
-
-intent_leases = sa.Table(
-    "intent_leases",
-    metadata,
-    sa.Column("id", sa.Text, primary_key=True),
-    sa.Column("intent_id", sa.Text, nullable=False),
-    sa.Column("agent_id", sa.Text, nullable=False),
-    sa.Column("scope", sa.Text, nullable=False),
-    sa.Column("status", sa.Text, nullable=False),
-    sa.Column("acquired_at", Instant, nullable=False),
-    sa.Column("expires_at", Instant, nullable=False),
-    sa.Column("released_at", Instant),
-    sa.Index("ix_intent_leases_intent", "intent_id", "acquired_at"),
-    sa.Index("uq_intent_leases_held", "intent_id", "scope", unique=True, sqlite_where=_HELD, postgresql_where=_HELD),
-)
-
-due_times = sa.Table(
-    "due_times",
-    metadata,
-    sa.Column("kind", sa.Text, primary_key=True),
-    sa.Column("subject", sa.Text, primary_key=True),
-    sa.Column("intent_id", sa.Text),
-    sa.Column("at", Instant, nullable=False),
-    sa.Index("ix_due_times_at", "at"),
-    sa.Index("ix_due_times_intent", "intent_id"),
-)
-
-retry_policies = sa.Table(
-    "retry_policies",
-    metadata,
-    sa.Column("intent_id", sa.Text, primary_key=True),
-    sa.Column("id", sa.Text, nullable=False),
-    sa.Column("strategy", sa.Text, nullable=False),
-    sa.Column("max_retries", sa.Integer, nullable=False),
-    sa.Column("base_delay_ms", sa.BigInteger, nullable=False),
-    sa.Column("max_delay_ms", sa.BigInteger, nullable=False),
-    sa.Column("fallback_agent_id", sa.Text),
-    sa.Column("failure_threshold", sa.Integer),
-    sa.Column("created_at", Instant, nullable=False),
-    sa.Column("updated_at", Instant, nullable=False),
-)
-
-intent_failures = sa.Table(
-    "intent_failures",
-    metadata,
-    sa.Column("id", sa.Text, primary_key=True),
-    sa.Column("intent_id", sa.Text, nullable=False),
-    sa.Column("task_id", sa.Text),
-    sa.Column("agent_id", sa.Text, nullable=False),
-    sa.Column("attempt_number", sa.Integer, nullable=False),
-    sa.Column("error_code", sa.Text),
-    sa.Column("error_message", sa.Text),
-    sa.Column("retry_scheduled_at", Instant),
-    sa.Column("resolved_at", Instant),
-    sa.Column("metadata", Json, nullable=False),
-    sa.Column("occurred_at", Instant, nullable=False),
-    sa.Column("fallback_agent_id", sa.Text),
-    sa.Index("ix_intent_failures_intent", "intent_id", "occurred_at", "id"),
-)
-
-_PLANNED = sa.text("plan_id IS NOT NULL")
-
-tasks = sa.Table(
-    "tasks",
-    metadata,
-    sa.Column("id", sa.Text, primary_key=True),
-    sa.Column("intent_id", sa.Text, nullable=False),
-    sa.Column("name", sa.Text, nullable=False),
-    sa.Column("status", sa.Text, nullable=False),
-    sa.Column("version", sa.Integer, nullable=False),
-    sa.Column("created_by", sa.Text, nullable=False),
-    sa.Column("created_at", Instant, nullable=False),
-    sa.Column("updated_at", Instant, nullable=False),
-    sa.Column("assigned_agent", sa.Text),
-    sa.Column("retry_policy", Json),
-    sa.Column("blocked_reason", sa.Text),
-    sa.Column("suspended_intent_id", sa.Text),
-    sa.Column("error", sa.Text),
-    sa.Column("output", Json),
-    sa.Column("attempt", sa.Integer, nullable=False),
-    sa.Column("details", Json),
-    sa.Column("started_at", Instant),
-    sa.Column("completed_at", Instant),
-    sa.Column("plan_id", sa.Text),
-    sa.Index("ix_tasks_intent", "intent_id", "created_at", "id"),
-    sa.Index("ix_tasks_plan", "plan_id", sqlite_where=_PLANNED, postgresql_where=_PLANNED),
-    postgresql_with=_ROOM,
 )
 
 agent_callbacks = sa.Table(

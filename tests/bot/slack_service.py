@@ -177,7 +177,7 @@ async def slack_service(
             once,
             pausing,
             engine.channel_views,
-            Subscriptions(database, agents, lambda name: None, Hub(), clock).still_wants,
+            Subscriptions(database, agents, lambda name: None, Hub(), clock),
         )
 
         async def look() -> datetime | None:

@@ -240,7 +240,7 @@ async def one_portfolio(
     await services.portfolios.check(portfolio_id, actor)
 
     async def look(cursor: Cursor) -> Following:
-        return await services.client_queries.following_portfolio(cursor, portfolio_id, actor, AT_ONCE)
+        return await services.portfolios.following(cursor, portfolio_id, actor, AT_ONCE)
 
     async def written(line: Logged) -> str:
         return await _in_its_dialect(services, actor, line)

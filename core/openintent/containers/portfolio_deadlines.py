@@ -1,8 +1,8 @@
 """Portfolio deadlines: every member that waits for a person is abandoned, in small portions.
 
 One portion is one transaction, and one look of the clock. Between two of them everything else has its turn, so that ten
-thousand members hold nobody up. The time that was set (``core.store.due_times``) stays until nothing is left: a process
-that is killed, or another one, goes on. It is the wall clock's: no outage of ours moves it.
+thousand members hold nobody up. The time that was set (in ``core.openintent.store.due_times``) stays until none is
+left: a process that is killed, or another one, goes on. It is the wall clock's: no outage of ours moves it.
 
 Who is ended was settled at the deadline: members that were in the portfolio and suspended by then. What is suspended or
 added later goes on.
@@ -20,10 +20,10 @@ from core.engine.outages import caught_up
 from core.engine.transitions import Transitions
 from core.openintent.domain.portfolio import PortfolioStatus
 from core.openintent.intents.client_steps import RECORD_WITHIN, ClientSteps
-from core.openintent.store import portfolios
+from core.openintent.store import due_times, portfolios
+from core.openintent.store.due_times import DueTime
 from core.ports import Clock
-from core.store import due_times, intents
-from core.store.due_times import DueTime
+from core.store import intents
 
 AT_ONCE = 10
 """Members that one transaction ends. Others wait for it, on SQLite all who write."""

@@ -41,10 +41,11 @@ from core.openintent.intents.due_work import DueTimes
 from core.openintent.intents.showing import Shown, reader, shown
 from core.openintent.intents.writing import IntentLog
 from core.openintent.store import portfolios
+from core.openintent.store.due_times import DueKind
 from core.openintent.store.portfolios import Place
 from core.ports import Clock
-from core.store import intents
-from core.store.due_times import DueKind
+from core.store import event_log, intents
+from core.store.event_log import Following
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +164,15 @@ class Portfolios:
             [counted] = _counted(conn, [access.read_portfolio(conn, portfolio_id, by)])
             found = portfolios.members(conn, portfolio_id, agent=reader(by), limit=limit, offset=offset)
             return shown(conn, found, by), counted.members
+
+        return await self.database.read(job)
+
+    async def following(self, cursor: tuple[int, int], portfolio_id: str, by: Actor, limit: int) -> Following:
+        """Events after ``cursor`` of its intents, those that ``by`` may read, in the order they became visible."""
+        agent, among = reader(by), portfolios.ids_of_members(portfolio_id)
+
+        def job(conn: sa.Connection) -> Following:
+            return event_log.after(conn, cursor, intent_id=None, agent=agent, limit=limit, among=among)
 
         return await self.database.read(job)
 

@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from core.domain.copies import replace
-from core.domain.intent import Intent, IntentStatus
+from core.domain.intent import Intent, IntentStatus, Wait
 from core.errors import IntentNotActive, ScopeNotHeld
 
 GRACE = timedelta(minutes=1)
@@ -52,14 +52,6 @@ class IntentLease:
     @property
     def is_active(self) -> bool:
         return self.status is LeaseStatus.ACTIVE
-
-
-@dataclass(frozen=True, slots=True)
-class Wait:
-    """An intent waited for a person from ``began`` until ``ended``; with ``None`` it still does."""
-
-    began: datetime
-    ended: datetime | None
 
 
 def ends_at(lease: IntentLease, waits: Sequence[Wait]) -> datetime | None:

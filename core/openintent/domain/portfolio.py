@@ -96,12 +96,6 @@ def check_portfolio_move(current: PortfolioStatus, wanted: PortfolioStatus) -> N
         raise InvalidTransition(f"A portfolio can't go from {current} to {wanted}.", status=current.value)
 
 
-def deadline_came_first(deadline: datetime | None, expires_at: datetime | None, now: datetime) -> bool:
-    """Whether a suspension that expires then has been ended by the deadline of a portfolio: what is due first counts,
-    and the deadline if both are due at once (RFC-0026 §2 rule 5)."""
-    return deadline is not None and deadline <= now and (expires_at is None or deadline <= expires_at)
-
-
 def was_in(portfolio_id: str, position: int, comings_and_goings: Sequence[tuple[int, str, str]]) -> bool:
     """Whether an intent was in the portfolio at that place of its log; both lines that say so belong to it."""
     within = False

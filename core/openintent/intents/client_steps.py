@@ -49,9 +49,9 @@ from core.openintent.intents.access import Right
 from core.openintent.intents.due_work import DueTimes
 from core.openintent.intents.intents import STATE_PATCHED
 from core.openintent.intents.writing import IntentLog
+from core.openintent.store.due_times import DueKind
 from core.ports import Clock
 from core.store import intent_agents, intents, suspensions
-from core.store.due_times import DueKind
 
 T = TypeVar("T")
 

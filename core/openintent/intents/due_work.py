@@ -15,9 +15,10 @@ from datetime import datetime, timedelta
 
 from core.database.database import Database, Tx
 from core.domain.intent import Intent
+from core.openintent.store import due_times
+from core.openintent.store.due_times import DueKind, DueTime
 from core.ports import Alarm, Clock
-from core.store import due_times, intents
-from core.store.due_times import DueKind, DueTime
+from core.store import intents
 
 Worker = Callable[[Tx, Intent, str, datetime], None]
 """Works off what is due: the intent, locked, the subject, and what time it is."""

@@ -37,8 +37,8 @@ from core.openintent.intents.due_work import DueTimes
 from core.openintent.intents.phase_inputs import check_sources
 from core.openintent.intents.writing import IntentLog
 from core.openintent.store import intent_leases
+from core.openintent.store.due_times import DueKind
 from core.ports import Clock
-from core.store.due_times import DueKind
 
 LEASE_ACQUIRED = "lease_acquired"
 LEASE_RENEWED = "lease_renewed"

@@ -26,6 +26,7 @@ from core.domain.wire import JsonObject, instant
 from core.errors import Forbidden, InvalidRequest, NotFound
 from core.idempotency import Once, Replayed, perform_once
 from core.openintent.domain.retry import (
+    CALLBACK_DEAD,
     CALLBACK_REFUSED,
     FAILURE_RECORDED,
     FAILURE_RESOLVED,
@@ -45,10 +46,10 @@ from core.openintent.intents.due_work import DueTimes
 from core.openintent.intents.takeover import BY_SERVICE, Takeovers
 from core.openintent.intents.writing import IntentLog
 from core.openintent.store import intent_failures, retry_policies, tasks
+from core.openintent.store.due_times import DueKind
 from core.openintent.store.retry_policies import StoredPolicy
 from core.ports import Clock
-from core.store.due_times import DueKind
-from core.store.outbox import Row
+from core.store.outbox import Row, RowStatus
 
 _CALLBACKS = uuid.UUID("0f1f2a52-3a1c-4b8e-9f7e-6a0b5f0c9d10")
 _ENDED = frozenset({IntentStatus.COMPLETED, IntentStatus.ABANDONED})
@@ -120,14 +121,16 @@ class Retrying:
 
         return await self.database.write(lambda tx: perform_once(tx, once, self.clock.now(), lambda: job(tx)))
 
-    def callback_failed(self, tx: Tx, intent: Intent, row: Row, agent: str, code: str, now: datetime) -> None:
-        """The callback ``row`` to ``agent`` will never arrive: one failure of the intent, however often that is found
+    def callback_lost(self, tx: Tx, intent: Intent, row: Row, agent: str, now: datetime) -> None:
+        """The callback ``row`` to ``agent`` is refused or dead: one failure of the intent, however often that is found
         out. The intent must be locked in this transaction."""
         failure_id = str(uuid.uuid5(_CALLBACKS, row.id))
         if intent_failures.get(tx.conn, failure_id) is not None:
             return
         known: JsonObject = {"callback_id": row.id, "suspension_id": row.suspension_id, "tries": row.tries}
-        message = "The agent's callback was " + ("refused." if code == CALLBACK_REFUSED else "given up.")
+        refused = row.status is RowStatus.REFUSED
+        message = f"The agent's callback was {'refused' if refused else 'given up'}."
+        code = CALLBACK_REFUSED if refused else CALLBACK_DEAD
         failed = Failed(agent, error_code=code, error_message=message, metadata=known)
         self._record(tx, intent, failure_id, failed, BY_SERVICE, now)
 

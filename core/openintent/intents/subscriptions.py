@@ -162,3 +162,7 @@ class Subscriptions:
             return holder is not None and access.may_read(conn, intent_id, holder)
 
         return await self.database.read(job)
+
+    def wants_no_more(self, tx: Tx, subscription_id: str) -> bool:
+        """End a subscription whose subscriber has refused an event. False if it had ended before."""
+        return subscriptions.end(tx, subscription_id)

@@ -29,7 +29,7 @@ from core.openintent.propagation.coordinating import escalated, hold_by_sources,
 from core.openintent.propagation.dependents import hold_or_free
 from core.openintent.propagation.mirror import mirrored
 from core.openintent.propagation.phases import check_given
-from core.openintent.store import checkpoints, intent_edges
+from core.openintent.store import checkpoints, intent_edges, portfolios
 from core.openintent.store.tables import portfolio_members
 from core.store import event_log, intents, suspensions
 
@@ -94,6 +94,13 @@ class Consequences:
         grown = event_log.append_all(tx, followed, now, self.key)
         intents.advance_dependents(tx, grown, now)
         self.announce(tx, *(intent.id for intent in grown))
+
+    def must_end_by(self, tx: Tx, intent: Intent, since: datetime) -> datetime | None:
+        """The first deadline of a portfolio that ends a question of ``intent`` which was opened at ``since`` (RFC-0026
+        §2 rule 5)."""
+        if not intent.links & Link.PORTFOLIOS:
+            return None
+        return portfolios.first_deadline(tx.conn, intent.id, since)
 
     def check(self, tx: Tx, intent: Intent, wanted: IntentStatus) -> None:
         """Whether its upstreams and children, and what it owes as a phase, let ``intent``, locked, go to ``wanted``.

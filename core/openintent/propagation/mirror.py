@@ -16,7 +16,7 @@ from core.domain.intent import Intent, IntentStatus
 from core.domain.vocabulary import Event
 from core.domain.wire import JsonObject
 from core.openintent.domain.task import INTENT_SUSPENDED, TaskStatus, event_of
-from core.store.tables import tasks
+from core.openintent.store.tables import tasks
 
 
 def mirrored(tx: Tx, before: IntentStatus, intent: Intent, now: datetime) -> list[Event]:

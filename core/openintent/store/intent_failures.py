@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from core.database.database import Tx
 from core.database.prepared import Prepared
 from core.openintent.domain.retry import MOST_FAILURES, IntentFailure
-from core.store.tables import intent_failures
+from core.openintent.store.tables import intent_failures
 
 
 def insert(tx: Tx, failure: IntentFailure) -> None:

@@ -14,10 +14,10 @@ from typing import Any
 import sqlalchemy as sa
 
 from core.database.database import Tx
-from core.domain.intent import Intent, IntentStatus
-from core.openintent.domain.intent_lease import OVER, IntentLease, LeaseStatus, Wait, as_it_stands
+from core.domain.intent import Intent, IntentStatus, Wait
+from core.openintent.domain.intent_lease import OVER, IntentLease, LeaseStatus, as_it_stands
+from core.openintent.store.tables import intent_leases
 from core.store import suspensions
-from core.store.tables import intent_leases
 
 _own = intent_leases.c
 _ACTIVE = _own.status == sa.literal_column("'active'")

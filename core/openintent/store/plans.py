@@ -12,8 +12,8 @@ from core.database.database import Tx
 from core.domain.suspension import Status
 from core.openintent.domain.plan import PlanProgress, PlanState, SuspendedTask, TaskPlan
 from core.openintent.domain.task import TaskStatus
-from core.openintent.store.tables import plans
-from core.store.tables import intents, suspensions, tasks
+from core.openintent.store.tables import plans, tasks
+from core.store.tables import intents, suspensions
 
 
 def insert(tx: Tx, plan: TaskPlan) -> None:

@@ -21,11 +21,11 @@ from core.domain.intent import Intent, IntentStatus
 from core.domain.intent_links import Link
 from core.openintent.domain.aggregate import Aggregate
 from core.openintent.domain.portfolio import ADDED, REMOVED, MembershipRole, Portfolio, PortfolioMember, PortfolioStatus
-from core.openintent.store.tables import portfolio_members, portfolios
+from core.openintent.store.due_times import DueKind
+from core.openintent.store.tables import due_times, portfolio_members, portfolios
 from core.store import intent_agents
 from core.store import intents as store_intents
-from core.store.due_times import DueKind
-from core.store.tables import due_times, events, intents, suspensions
+from core.store.tables import events, intents, suspensions
 
 Place = tuple[datetime, str]
 """When the last one of a page was made, and its id."""
@@ -107,6 +107,11 @@ def remove_member(tx: Tx, portfolio_id: str, intent_id: str) -> None:
 
 def _is(portfolio_id: str, intent_id: str) -> sa.ColumnElement[bool]:
     return (portfolio_members.c.portfolio_id == portfolio_id) & (portfolio_members.c.intent_id == intent_id)
+
+
+def ids_of_members(portfolio_id: str) -> sa.Select[Any]:
+    """A SELECT of them, for whoever asks something else of the same intents."""
+    return sa.select(portfolio_members.c.intent_id).where(portfolio_members.c.portfolio_id == portfolio_id)
 
 
 def members(conn: sa.Connection, portfolio_id: str, *, agent: str | None, limit: int, offset: int) -> Sequence[Intent]:

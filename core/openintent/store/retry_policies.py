@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from core.database.database import Tx
 from core.database.upserts import upsert
 from core.openintent.domain.retry import FailurePolicy, RetryStrategy
-from core.store.tables import retry_policies
+from core.openintent.store.tables import retry_policies
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,13 @@
-"""The tables of what intents are held in and hang on: edges, portfolios, plans, workflows, coordinators.
+"""The tables of the wing: what intents stand in and depend on, their leases, tasks, failures and due times.
 
-Nothing here is written when an intent moves: aggregates are worked out when they are read (RFC-0026 §2 rule 1).
+No container is written when an intent moves: aggregates are worked out when they are read (RFC-0026 §2 rule 1).
 """
 
 from __future__ import annotations
 
 import sqlalchemy as sa
 
-from core.store.tables import Instant, Json, metadata
+from core.store.tables import ROOM, Instant, Json, metadata
 
 intent_edges = sa.Table(
     "intent_edges",
@@ -128,4 +128,94 @@ coordinators = sa.Table(
     sa.Column("details", Json, nullable=False),
     sa.Index("ix_coordinators_intent", "intent_id"),
     sa.Index("ix_coordinators_portfolio", "portfolio_id"),
+)
+
+_HELD = sa.text("status = 'active'")
+
+intent_leases = sa.Table(
+    "intent_leases",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("intent_id", sa.Text, nullable=False),
+    sa.Column("agent_id", sa.Text, nullable=False),
+    sa.Column("scope", sa.Text, nullable=False),
+    sa.Column("status", sa.Text, nullable=False),
+    sa.Column("acquired_at", Instant, nullable=False),
+    sa.Column("expires_at", Instant, nullable=False),
+    sa.Column("released_at", Instant),
+    sa.Index("ix_intent_leases_intent", "intent_id", "acquired_at"),
+    sa.Index("uq_intent_leases_held", "intent_id", "scope", unique=True, sqlite_where=_HELD, postgresql_where=_HELD),
+)
+
+due_times = sa.Table(
+    "due_times",
+    metadata,
+    sa.Column("kind", sa.Text, primary_key=True),
+    sa.Column("subject", sa.Text, primary_key=True),
+    sa.Column("intent_id", sa.Text),
+    sa.Column("at", Instant, nullable=False),
+    sa.Index("ix_due_times_at", "at"),
+    sa.Index("ix_due_times_intent", "intent_id"),
+)
+
+retry_policies = sa.Table(
+    "retry_policies",
+    metadata,
+    sa.Column("intent_id", sa.Text, primary_key=True),
+    sa.Column("id", sa.Text, nullable=False),
+    sa.Column("strategy", sa.Text, nullable=False),
+    sa.Column("max_retries", sa.Integer, nullable=False),
+    sa.Column("base_delay_ms", sa.BigInteger, nullable=False),
+    sa.Column("max_delay_ms", sa.BigInteger, nullable=False),
+    sa.Column("fallback_agent_id", sa.Text),
+    sa.Column("failure_threshold", sa.Integer),
+    sa.Column("created_at", Instant, nullable=False),
+    sa.Column("updated_at", Instant, nullable=False),
+)
+
+intent_failures = sa.Table(
+    "intent_failures",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("intent_id", sa.Text, nullable=False),
+    sa.Column("task_id", sa.Text),
+    sa.Column("agent_id", sa.Text, nullable=False),
+    sa.Column("attempt_number", sa.Integer, nullable=False),
+    sa.Column("error_code", sa.Text),
+    sa.Column("error_message", sa.Text),
+    sa.Column("retry_scheduled_at", Instant),
+    sa.Column("resolved_at", Instant),
+    sa.Column("metadata", Json, nullable=False),
+    sa.Column("occurred_at", Instant, nullable=False),
+    sa.Column("fallback_agent_id", sa.Text),
+    sa.Index("ix_intent_failures_intent", "intent_id", "occurred_at", "id"),
+)
+
+_PLANNED = sa.text("plan_id IS NOT NULL")
+
+tasks = sa.Table(
+    "tasks",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("intent_id", sa.Text, nullable=False),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("status", sa.Text, nullable=False),
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("created_by", sa.Text, nullable=False),
+    sa.Column("created_at", Instant, nullable=False),
+    sa.Column("updated_at", Instant, nullable=False),
+    sa.Column("assigned_agent", sa.Text),
+    sa.Column("retry_policy", Json),
+    sa.Column("blocked_reason", sa.Text),
+    sa.Column("suspended_intent_id", sa.Text),
+    sa.Column("error", sa.Text),
+    sa.Column("output", Json),
+    sa.Column("attempt", sa.Integer, nullable=False),
+    sa.Column("details", Json),
+    sa.Column("started_at", Instant),
+    sa.Column("completed_at", Instant),
+    sa.Column("plan_id", sa.Text),
+    sa.Index("ix_tasks_intent", "intent_id", "created_at", "id"),
+    sa.Index("ix_tasks_plan", "plan_id", sqlite_where=_PLANNED, postgresql_where=_PLANNED),
+    postgresql_with=ROOM,
 )

@@ -11,8 +11,9 @@ import sqlalchemy as sa
 from core.database.database import Tx
 from core.domain.intent import IntentStatus
 from core.openintent.domain.task import Task, TaskStatus, named_in
+from core.openintent.store.tables import tasks
 from core.store import intent_agents
-from core.store.tables import intents, tasks
+from core.store.tables import intents
 
 
 def insert(tx: Tx, task: Task) -> None:

@@ -17,9 +17,9 @@ from core.domain.intent import IntentStatus
 from core.domain.suspension import Status
 from core.openintent.domain.task import TaskStatus
 from core.openintent.domain.workflow import PhaseOutput, StartValues
-from core.openintent.store.tables import workflow_phases, workflows
+from core.openintent.store.tables import tasks, workflow_phases, workflows
 from core.store import intent_agents
-from core.store.tables import intents, suspensions, tasks
+from core.store.tables import intents, suspensions
 
 Place = tuple[datetime, str]
 """When the last one of a page was made, and its id."""

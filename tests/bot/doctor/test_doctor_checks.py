@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from bot.config import Settings
-from bot.doctor.examination import Examination, Surroundings, examine
+from bot.doctor.examination import Examination, HostMachine, examine
 from bot.doctor.findings import Finding, Severity, fault, ok, quoted, some, worst
 from channels.email.authentication import LastReply
 from tests.patience import PATIENCE
@@ -47,7 +47,7 @@ async def test_a_check_that_hangs_or_fails_is_a_fault_and_the_others_are_told(tm
     async def well(_: Examination) -> Sequence[Finding]:
         return [ok("well", "fine")]
 
-    around = Surroundings(seconds=0.05)
+    around = HostMachine(seconds=0.05)
     checks = [("slow", hangs), ("broken", fails), ("well", well)]
     found = await Examination(Settings(), tmp_path, around).run(checks)
     assert [(one.level, one.subject) for one in found] == [
@@ -68,7 +68,7 @@ def test_a_dns_that_is_silent_holds_the_end_up_no_longer_than_the_checks(
         await asyncio.open_connection("a.name.example", 443)
         return []
 
-    examination = Examination(Settings(), tmp_path, Surroundings(seconds=0.05))
+    examination = Examination(Settings(), tmp_path, HostMachine(seconds=0.05))
     try:
         found = examine(examination, [("name", looks_up)])
         waits = [one for one in threading.enumerate() if one.name == "doctor"]

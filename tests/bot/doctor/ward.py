@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 from bot.config import Settings
 from bot.config.loading import settings_of, without_nulls
 from bot.doctor.checks import CHECKS
-from bot.doctor.examination import Examination, Surroundings
+from bot.doctor.examination import Examination, HostMachine
 from bot.doctor.findings import Finding
 from bot.doctor.network import Network
 from bot.sandbox.pagerduty.world import User
@@ -55,7 +55,7 @@ class Ward:
     imap: PretendImap
     authority: Authority
     written: dict[str, Any]
-    around: Surroundings
+    around: HostMachine
 
     def settings(self, **overrides: Any) -> Settings:
         """With one key of a section (``email__authserv_id=…``) or a whole section in another way; ``None`` for one
@@ -101,7 +101,7 @@ async def ward(folder: Path, database_url: str) -> AsyncIterator[Ward]:
             "listen": f"lmtp://127.0.0.1:{free_port()}",
         }
         written["alerts"] = {"notify": ["alice@example.com"], "heartbeat_url": f"https://{HEARTBEAT_HOST}:{port}/uuid"}
-        around = Surroundings(network=Network(names, lambda: context), free_bytes=lambda _: 2**40)
+        around = HostMachine(network=Network(names, lambda: context), free_bytes=lambda _: 2**40)
         yield Ward(folder, world, imap, authority, written, around)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from core.store.tables import intent_leases
+from core.openintent.store.tables import intent_leases
 from tests.conformance.rfc_0010.failing import (
     BACKUP,
     OWNER,

@@ -9,13 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.domain.intent import IntentStatus
+from core.domain.intent import IntentStatus, Wait
 from core.errors import ScopeNotHeld
 from core.openintent.domain.intent_lease import (
     GRACE,
     IntentLease,
     LeaseStatus,
-    Wait,
     as_it_stands,
     ends_at,
     let_go,

@@ -13,7 +13,6 @@ from core.openintent.domain.portfolio import (
     PortfolioProgress,
     PortfolioStatus,
     check_portfolio_move,
-    deadline_came_first,
     progress,
 )
 
@@ -54,20 +53,3 @@ def test_an_active_portfolio_ends_once() -> None:
                 continue
             allowed.add((current.value, wanted.value))
     assert allowed == {("active", "completed"), ("active", "abandoned")}
-
-
-@pytest.mark.parametrize(
-    ("deadline", "expires_at", "now", "first"),
-    [
-        (None, None, NOON, False),
-        (NOON, None, NOON - SECOND, False),
-        (NOON, None, NOON, True),
-        (NOON, NOON, NOON, True),
-        (NOON, NOON - SECOND, NOON, False),
-        (NOON, NOON + SECOND, NOON + 2 * SECOND, True),
-    ],
-)
-def test_what_is_due_first_ends_it_and_the_deadline_if_both_are(
-    deadline: datetime | None, expires_at: datetime | None, now: datetime, first: bool
-) -> None:
-    assert deadline_came_first(deadline, expires_at, now) is first

@@ -9,6 +9,7 @@ from typing import Any
 
 from core.database.database import Database, Job, Tx, open_database
 from core.domain.vocabulary import Event
+from core.openintent.store import portfolios
 from core.store import event_log as log
 from core.store import intents
 from core.store.event_log import Logged
@@ -195,7 +196,8 @@ async def test_a_reader_of_some_intents_comes_past_the_lines_of_the_others(datab
 async def test_following_reads_no_more_than_its_part_of_the_log_whoever_reads(database: Database) -> None:
     await keep_intents(database, an_intent("mine", created_by="me"))
     async with executed(database) as statements:
-        for readers in ({}, {"agent": "me"}, {"portfolio_id": "p"}, {"agent": "me", "portfolio_id": "p"}):
+        members = portfolios.ids_of_members("p")
+        for readers in ({}, {"agent": "me"}, {"among": members}, {"agent": "me", "among": members}):
             await look(database, BEGINNING, **readers)
     [*plans] = [plan for text, plan in plans_of(database, statements).items() if "FROM events" in text]
     assert len(plans) == 4

@@ -15,7 +15,7 @@ import pytest
 import sqlalchemy as sa
 
 from core.database.database import open_database
-from core.store.tables import intent_leases
+from core.openintent.store.tables import intent_leases
 from tests.journeys.kills.test_crashes import settings
 from tests.process import ServiceProcess, service_process
 from tests.vendors.mail import Mailbox

@@ -13,8 +13,8 @@ import pytest
 import sqlalchemy as sa
 
 from core.database.database import open_database
-from core.openintent.store.tables import portfolios
-from core.store.tables import due_times, events
+from core.openintent.store.tables import due_times, portfolios
+from core.store.tables import events
 from tests.journeys.kills.test_crashes import AGENT
 from tests.journeys.kills.test_ladder_crashes import HOLDING_BACK, LETTING_GO, MOVED, service_with
 from tests.process import ServiceProcess

@@ -22,7 +22,8 @@ from starlette.routing import Route
 
 from bot.sandbox.serving import serving
 from core.database.database import open_database
-from core.store.tables import events, intent_agents, intent_failures, intent_leases, outbox
+from core.openintent.store.tables import intent_failures, intent_leases
+from core.store.tables import events, intent_agents, outbox
 from tests.journeys.kills.test_crashes import settings
 from tests.ports import free_port
 from tests.process import ServiceProcess, service_process

@@ -11,7 +11,7 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
-from core.store.tables import due_times, intent_leases
+from core.openintent.store.tables import due_times, intent_leases
 from tests.journeys.openintent.test_api_client_streams import AGENTS, reading, take
 from tests.journeys.questions.test_outages import Town, town
 from tests.world import World

@@ -14,8 +14,8 @@ import pytest
 import sqlalchemy as sa
 
 from core.domain.intent_links import EdgeKind, Link
-from core.openintent.store.tables import intent_edges
-from core.store.tables import intents, tasks
+from core.openintent.store.tables import intent_edges, tasks
+from core.store.tables import intents
 from tests.journeys.service.test_lock_order import held, waiting
 from tests.world import World, running
 

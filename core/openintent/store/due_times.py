@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from core.database.database import Tx
 from core.database.upserts import upsert
-from core.store.tables import due_times
+from core.openintent.store.tables import due_times
 
 
 class DueKind(StrEnum):
