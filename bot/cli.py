@@ -41,7 +41,7 @@ def serve(config: ConfigFile = None, role: RoleNames = None) -> None:
 
     parts = parts_of(role or ())
     settings, folder = settings_and_folder(config)
-    check_fits(parts, settings.database_url.partition(":")[0].partition("+")[0])
+    check_fits(parts, is_shared=settings.database_url.startswith("postgresql"))
     set_up_logging(settings.log.level, settings.log.format)
     for warning in warnings_about(settings):
         warn(f"handraise: warning: {warning}")

@@ -98,9 +98,9 @@ def open_store(settings: Settings, parts: Parts = EVERYTHING) -> Database:
     that says what is wrong."""
     given = settings.database
     database = open_database(settings.database_url, given.deadlines, given.direct_url)
-    check_fits(parts, database.dialect)
+    check_fits(parts, is_shared=database.is_shared)
     schema.current_revision(database)  # says clearly what can't be used, before anything else is tried
-    if database.dialect == "sqlite":
+    if not database.is_shared:
         database.hold_file()
     else:
         from core.database.poolers import check_pooling
@@ -157,9 +157,9 @@ def wire(
     )
     hub = Hub()
     health = _health(settings, database, parts)
-    news = hub.elsewhere = News(database, hub, health=health) if database.dialect == "postgresql" else None
+    news = hub.elsewhere = News(database, hub, health=health) if database.is_shared else None
     work = work or _work_on(database, clock, hub)
-    lanes = _lanes(channels, agents, alone=database.dialect == "sqlite")
+    lanes = _lanes(channels, agents, alone=not database.is_shared)
     log_key = root.derive_renewed("event-log")
     metrics = Metrics()
     consequences = Consequences(hub.announce_intents, log_key)
@@ -324,7 +324,7 @@ def _heartbeat(settings: Settings, database: Database, clock: Clock) -> Heartbea
 
 def _work_on(database: Database, clock: Clock, hub: Hub) -> Work:
     """An engine for one process on a file, or one for as many as there are (decision 0002)."""
-    return EmbeddedWork(clock) if database.dialect == "sqlite" else DistributedWork(database, clock, hub)
+    return DistributedWork(database, clock, hub) if database.is_shared else EmbeddedWork(clock)
 
 
 def _health(settings: Settings, database: Database, parts: Parts) -> Health:

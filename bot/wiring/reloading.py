@@ -136,7 +136,7 @@ class Reloading:
     @property
     def _has_others(self) -> bool:
         """Whether there may be other processes on the same database."""
-        return self._database.dialect == "postgresql"
+        return self._database.is_shared
 
     async def start(self) -> None:
         """What other processes were told before is in the file already."""

@@ -49,9 +49,9 @@ def parts_of(given: Iterable[str]) -> Parts:
     return frozenset(map(Part, names)) or EVERYTHING
 
 
-def check_fits(parts: Parts, dialect: str) -> None:
-    """Raises :class:`ConfigError` for a part of the service alone on SQLite, whose file has one process."""
-    if parts != EVERYTHING and dialect == "sqlite":
+def check_fits(parts: Parts, *, is_shared: bool) -> None:
+    """Raises :class:`ConfigError` for a part of the service alone on a file of SQLite's, which has one process."""
+    if parts != EVERYTHING and not is_shared:
         raise ConfigError(
             "--role: a process that runs only a part of the service needs PostgreSQL (database_url); "
             "on SQLite one process runs everything."

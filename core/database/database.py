@@ -39,6 +39,11 @@ _READERS = 4
 _CLOSING = timedelta(seconds=10)
 
 
+def is_file(conn: sa.Connection) -> bool:
+    """Whether it leads to a file of SQLite's, whose one writer holds everything."""
+    return conn.dialect.name == "sqlite"
+
+
 class Database:
     """``await write(job)`` and ``await read(job)``; see :func:`open_database`."""
 
@@ -73,6 +78,11 @@ class Database:
     def direct_setting(self) -> str:
         """The setting that says where ``direct`` leads."""
         return "database_url" if self.direct.url == self.engine.url else "database.direct_url"
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether several processes may use it at once: PostgreSQL, not a file."""
+        return self._file is None
 
     @property
     def path(self) -> Path | None:

@@ -1,4 +1,7 @@
-"""Locks across processes: a fixed number of places for an installation, each held by one process at a time.
+"""Locks across processes: those of a transaction, and a fixed number of places for an installation, each held by one
+process at a time.
+
+What a transaction locks it holds until it ends. SQLite has one writer, who holds everything.
 
 On SQLite there is one process, and every place is its own. On PostgreSQL an advisory lock of a session says who holds a
 place; it ends with the process, whatever kills it. :func:`alone` is one place: work that one process does at a time.
@@ -16,8 +19,26 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
-from core.database.database import Database
+from core.database.database import Database, Tx
 from core.database.failures import SHOW_READ_ONLY
+
+
+def lock_name(tx: Tx, name: str) -> None:
+    """Wait for every transaction that has locked this name, and lock it."""
+    if tx.conn.dialect.name == "postgresql":
+        tx.conn.execute(sa.select(sa.func.pg_advisory_xact_lock(sa.func.hashtextextended(name, 0))))
+
+
+def lock_number(tx: Tx, number: int) -> None:
+    """As :func:`lock_name`, for a lock that all versions of the service know by its number."""
+    if tx.conn.dialect.name == "postgresql":
+        tx.conn.execute(sa.select(sa.func.pg_advisory_xact_lock(number)))
+
+
+def lock_table(tx: Tx, table: sa.Table) -> None:
+    """Nobody else changes a row of it; whoever reads goes on."""
+    if tx.conn.dialect.name == "postgresql":
+        tx.conn.execute(sa.text(f"LOCK TABLE {table.name} IN SHARE ROW EXCLUSIVE MODE"))
 
 
 @dataclass(slots=True)

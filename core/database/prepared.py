@@ -16,6 +16,7 @@ import sqlalchemy as sa
 
 from core.database.failures import errors_of, in_sqlalchemys_words
 
+Statement = sa.Select[Any] | sa.Insert | sa.Update | sa.Delete
 Values = Mapping[str, Any]
 Convert = Callable[[Any], Any]
 
@@ -35,10 +36,11 @@ class _Compiled(NamedTuple):
 class Prepared:
     """A statement whose values are given by name, always the same names: :class:`KeyError` for any other.
 
-    Rows have their columns as attributes and ``_asdict()``. Driver errors come as SQLAlchemy's.
+    A statement that the databases write in different ways is a function of the dialect. Rows have their columns as
+    attributes and ``_asdict()``. Driver errors come as SQLAlchemy's.
     """
 
-    def __init__(self, statement: sa.Select[Any] | sa.Insert | sa.Update | sa.Delete) -> None:
+    def __init__(self, statement: Statement | Callable[[sa.Dialect], Statement]) -> None:
         self.statement = statement
         self._compiled: dict[str, _Compiled] = {}
         self._converters: dict[str, Sequence[tuple[int, Convert]]] = {}
@@ -90,13 +92,12 @@ class Prepared:
     def _compile(self, dialect: sa.Dialect, values: Values) -> _Compiled:
         compiled = self._compiled.get(dialect.name)
         if compiled is None:
-            compiled = self._compiled[dialect.name] = _compile(self.statement, _positional(dialect), values)
+            statement = self.statement(dialect) if callable(self.statement) else self.statement
+            compiled = self._compiled[dialect.name] = _compile(statement, _positional(dialect), values)
         return compiled
 
 
-def _compile(
-    statement: sa.Select[Any] | sa.Insert | sa.Update | sa.Delete, dialect: sa.Dialect, values: Values
-) -> _Compiled:
+def _compile(statement: Statement, dialect: sa.Dialect, values: Values) -> _Compiled:
     written = statement if isinstance(statement, sa.Select) else None
     if isinstance(statement, sa.Insert):
         statement = statement.inline()  # nobody asks for the number of the new row

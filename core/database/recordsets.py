@@ -14,6 +14,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
 
 from core.database.prepared import Convert, Prepared, by_column, converted, to_driver
 
@@ -25,7 +27,6 @@ _ROWS = "all_rows"
 class GivenRows(NamedTuple):
     """A recordset's rows as a table of one statement: a value for each column (``c.status``), and their order."""
 
-    dialect: str
     c: Mapping[str, sa.ColumnElement[Any]]
     place: sa.ColumnElement[int]
 
@@ -48,12 +49,12 @@ class Recordset:
     def together(self, statement: Callable[[GivenRows], sa.Insert | sa.Update]) -> Together:
         """What ``statement`` makes of the rows, for :meth:`run`."""
         taken_apart = {"sqlite": self._on_sqlite(), "postgresql": self._on_postgres()}
-        return {dialect: Prepared(statement(self._given(dialect, rows))) for dialect, rows in taken_apart.items()}
+        return {dialect: Prepared(statement(self._given(rows))) for dialect, rows in taken_apart.items()}
 
-    def _given(self, dialect: str, rows: sa.Select[Any]) -> GivenRows:
+    def _given(self, rows: sa.Select[Any]) -> GivenRows:
         own = rows.subquery("rows").c
         columns = {column.name: sa.cast(own[column.name], column.type) for column in self._columns}
-        return GivenRows(dialect, columns, sa.cast(own[_PLACE], sa.Integer))
+        return GivenRows(columns, sa.cast(own[_PLACE], sa.Integer))
 
     def _on_postgres(self) -> sa.Select[Any]:
         """Each column is a list of its own, which the server takes apart sooner than as many objects."""
@@ -106,23 +107,35 @@ def _taken_apart(name: str) -> sa.ColumnElement[str]:
     return sa.func.json_array_elements_text(given, type_=sa.Text).label(name)
 
 
-def values(name: str) -> Mapping[str, sa.Select[Any]]:
-    """The texts of a list, by the name of the dialect. They take ``name``, which :func:`compact` makes. SQLite leaves
-    numbers what they are."""
-    given = sa.bindparam(name, type_=sa.Text)
-    return {
-        "sqlite": sa.select(sa.func.json_each(given).table_valued("value", name=f"listed_{name}").c.value),
-        "postgresql": sa.select(sa.func.json_array_elements_text(sa.cast(given, sa.JSON))),
-    }
+class _TextsOf(FunctionElement[str]):
+    """A list in JSON as a table of its texts. SQLite leaves numbers what they are."""
+
+    name = "texts_of"
+    inherit_cache = True
+
+
+@compiles(_TextsOf, "sqlite")
+def _on_sqlite(element: _TextsOf, compiler: Any, **kwargs: Any) -> str:
+    return f"json_each({compiler.process(element.clauses, **kwargs)})"
+
+
+@compiles(_TextsOf, "postgresql")
+def _on_postgres(element: _TextsOf, compiler: Any, **kwargs: Any) -> str:
+    return f"json_array_elements_text(CAST({compiler.process(element.clauses, **kwargs)} AS JSON))"
+
+
+def values(name: str) -> sa.Select[Any]:
+    """The texts of a list. The statement takes ``name``, which :func:`compact` makes."""
+    texts = _TextsOf(sa.bindparam(name, type_=sa.Text)).table_valued(sa.column("value", sa.Text), name=f"listed_{name}")
+    return sa.select(texts.c.value)
 
 
 VALUES = values("ids")
 
 
-def by_ids(statement: sa.Select[Any], column: sa.ColumnElement[str]) -> Mapping[str, Prepared]:
-    """``statement`` for those rows whose ``column`` is in a list, by the name of the dialect. It takes ``ids``, which
-    :func:`listed` makes."""
-    return {dialect: Prepared(statement.where(column.in_(values))) for dialect, values in VALUES.items()}
+def by_ids(statement: sa.Select[Any], column: sa.ColumnElement[str]) -> Prepared:
+    """``statement`` for those rows whose ``column`` is in a list. It takes ``ids``, which :func:`listed` makes."""
+    return Prepared(statement.where(column.in_(VALUES)))
 
 
 def listed(ids: Collection[str]) -> Mapping[str, str]:
@@ -132,3 +145,23 @@ def listed(ids: Collection[str]) -> Mapping[str, str]:
 def compact(listed: Collection[str] | Collection[int]) -> str:
     """As :func:`values` takes them."""
     return _COMPACT.encode(list(listed))
+
+
+class IsFound(FunctionElement[bool]):
+    """Whether a value, the first, is one that a query finds, of which there may be thousands. PostgreSQL expects few
+    and would look each one up by itself. As an array they are looked up in one go."""
+
+    type = sa.Boolean()
+    inherit_cache = True
+
+
+@compiles(IsFound)
+def _in_query(element: IsFound, compiler: Any, **kwargs: Any) -> str:
+    value, those = (compiler.process(one, **kwargs) for one in element.clauses)
+    return f"{value} IN {those}"
+
+
+@compiles(IsFound, "postgresql")
+def _in_array(element: IsFound, compiler: Any, **kwargs: Any) -> str:
+    value, those = (compiler.process(one, **kwargs) for one in element.clauses)
+    return f"{value} = ANY (ARRAY{those})"

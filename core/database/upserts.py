@@ -12,7 +12,12 @@ from core.database.database import Tx
 
 def insert(tx: Tx, table: sa.Table) -> postgresql.Insert | sqlite.Insert:
     """An INSERT that takes ``on_conflict_do_nothing`` and ``on_conflict_do_update``."""
-    return postgresql.insert(table) if tx.conn.dialect.name == "postgresql" else sqlite.insert(table)
+    return insert_on(tx.conn.dialect, table)
+
+
+def insert_on(dialect: sa.Dialect, table: sa.Table) -> postgresql.Insert | sqlite.Insert:
+    """As :func:`insert`, for a :class:`Prepared` statement."""
+    return postgresql.insert(table) if dialect.name == "postgresql" else sqlite.insert(table)
 
 
 def upsert(tx: Tx, table: sa.Table, values: dict[str, Any], keys: tuple[str, ...]) -> None:

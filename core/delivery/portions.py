@@ -46,7 +46,7 @@ class Portions:
     async def write(self, part: Part, *, can_wait: bool = False) -> None:
         """Returns when ``part`` is committed; ``can_wait`` and what it raises are those of :meth:`Database.write`. It
         may be run more than once, as any job may."""
-        if self._database.dialect == "sqlite":
+        if not self._database.is_shared:
             await self._database.write(part, can_wait=can_wait)
             return
         own = _Waiting(part)

@@ -13,9 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-import sqlalchemy as sa
-
 from core.database.database import Tx
+from core.database.locks import lock_name
 from core.errors import QuotaExceeded
 from core.store import suspensions
 
@@ -68,8 +67,7 @@ NO_QUOTAS = Quotas()
 
 def _wait_for_the_same_key(tx: Tx, key: str) -> None:
     """Until whoever was first has committed: what they asked must be counted."""
-    if tx.conn.dialect.name == "postgresql":
-        tx.conn.execute(sa.select(sa.func.pg_advisory_xact_lock(sa.func.hashtextextended(f"quota\n{key}", 0))))
+    lock_name(tx, f"quota\n{key}")
 
 
 def _check_open(tx: Tx, key: str, limit: int) -> None:

@@ -16,13 +16,10 @@ from typing import Any
 import sqlalchemy as sa
 
 from core.database.database import Tx
+from core.database.locks import lock_table
 from core.database.upserts import upsert
 from core.domain.copies import replace
 from core.store.tables import api_keys
-
-_LOCK_TABLE = sa.text("LOCK TABLE api_keys IN SHARE ROW EXCLUSIVE MODE")
-"""Keys change seldom, and two changes of one name must not undo each other. Reading goes on meanwhile."""
-
 
 FOR_GOOD = datetime(1970, 1, 1, tzinfo=UTC)
 """``file_until`` of a key of the configuration that is out at once, whatever the clocks of several hosts say."""
@@ -118,9 +115,9 @@ def renew_hash(tx: Tx, key: StoredKey, old: str, new: str) -> None:
 
 
 def lock(tx: Tx) -> None:
-    """Nobody else changes a key before this transaction is over. SQLite has one writer anyway."""
-    if tx.conn.dialect.name == "postgresql":
-        tx.conn.execute(_LOCK_TABLE)
+    """Nobody else changes a key before this transaction is over: two changes of one name must not undo each other.
+    Reading goes on meanwhile, and keys change seldom."""
+    lock_table(tx, api_keys)
 
 
 def _stored(row: Any) -> StoredKey | None:

@@ -17,9 +17,9 @@ from enum import StrEnum
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 
 from core.database.database import Tx
+from core.database.upserts import insert
 from core.domain.renewed_key import keys_of
 from core.store.event_log import Logged, is_by_one_that_seals, is_older
 from core.store.log_seals import is_seal, same, sealed_length
@@ -203,7 +203,7 @@ def move_on(tx: Tx, upto: Mapping[str, int], *, most: int, key: bytes) -> tuple[
         {"intent_id": row.intent_id, **_sealed(row, key)} for row in _lines_at(tx.conn, targets)
     ]
     if moved:
-        tx.conn.execute(_KEEP_ON[tx.conn.dialect.name], moved)
+        tx.conn.execute(_keeping(tx), moved)
         tx.conn.execute(_DROP, [{"_intent": one["intent_id"], "_upto": one["position"]} for one in moved])
     return reached | {one["intent_id"]: one["position"] for one in moved}, bool(moved)
 
@@ -224,11 +224,7 @@ def _lines_at(conn: sa.Connection, positions: Mapping[str, int]) -> Sequence[Any
 _DROP = events.delete().where(events.c.intent_id == sa.bindparam("_intent"), events.c.position <= sa.bindparam("_upto"))
 
 
-def _keeping(dialect: Any) -> sa.Insert:
-    statement = dialect.insert(log_starts)
+def _keeping(tx: Tx) -> sa.Insert:
+    statement = insert(tx, log_starts)
     changed = {name: statement.excluded[name] for name in ("position", "mac", "seal")}
-    kept: sa.Insert = statement.on_conflict_do_update(index_elements=["intent_id"], set_=changed)
-    return kept
-
-
-_KEEP_ON = {"sqlite": _keeping(sqlite), "postgresql": _keeping(postgresql)}
+    return statement.on_conflict_do_update(index_elements=["intent_id"], set_=changed)

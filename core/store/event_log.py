@@ -11,7 +11,7 @@ Source: RFC-0019 by way of RFC-0025 §3; DESIGN.md, "Where the state lives"; doc
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from secrets import token_hex
@@ -23,6 +23,7 @@ from pydantic import JsonValue
 from core.database.database import Tx
 from core.database.prepared import Prepared
 from core.database.recordsets import GivenRows, Recordset
+from core.database.visibility import Cursor, in_order, is_behind, oldest_running, snapshot_of, this_transaction
 from core.domain.intent import UNBORN, Dependent, Intent, Moving
 from core.domain.renewed_key import keys_of
 from core.domain.vocabulary import SUSPENDED, Event
@@ -150,12 +151,10 @@ def _ends_unsealed(conn: sa.Connection, intent: Intent | Dependent, key: bytes) 
 
 _NAMES = ("id", "intent_id", "position", "type", "actor", "payload", "created_at", "mac")
 _ROWS = Recordset(*(events.c[name] for name in _NAMES))
-_POSTGRES_TRANSACTION: sa.ColumnClause[int] = sa.literal_column("pg_current_xact_id()::text::bigint")
 
 
 def _insert_together(given: GivenRows) -> sa.Insert:
-    transaction = {"transaction_id": _POSTGRES_TRANSACTION} if given.dialect == "postgresql" else {}
-    values = {**given.c, **transaction}
+    values = {**given.c, "transaction_id": this_transaction()}
     return events.insert().from_select([*values], sa.select(*values.values()).order_by(given.place))
 
 
@@ -273,7 +272,7 @@ def after(
     wanted = _wanted(agent, among)
     columns = [one for one in events.c if one is not events.c.payload]
     payload = sa.case((wanted, events.c.payload)).label("payload")
-    settled = _IS_SETTLED[conn.dialect.name].label("is_settled")
+    settled = _IS_SETTLED.label("is_settled")
     statement = sa.select(*columns, payload, settled, wanted.label("is_wanted")).where(_is_behind(conn, cursor))
     if intent_id is not None:
         statement = statement.where(events.c.intent_id == intent_id)
@@ -304,24 +303,15 @@ def _is_one_of(those: sa.Select[Any]) -> sa.ColumnElement[bool]:
     return mine.limit(1).scalar_subquery().is_not(None)
 
 
-def _is_behind(conn: sa.Connection, cursor: tuple[int, int]) -> sa.ColumnElement[bool]:
-    """Found by an index. SQLite would walk one from its start for a comparison of pairs; there transactions have no
-    numbers."""
-    if conn.dialect.name == "sqlite":
-        return sa.false() if cursor[0] else events.c.seq > cursor[1]
-    place = sa.tuple_(events.c.transaction_id, events.c.seq)
-    return place > sa.tuple_(sa.literal(cursor[0]), sa.literal(cursor[1]))
+def _is_behind(conn: sa.Connection, cursor: Cursor) -> sa.ColumnElement[bool]:
+    return is_behind(conn, events.c.transaction_id, events.c.seq, cursor)
 
 
 def _order(conn: sa.Connection) -> Sequence[sa.Column[int]]:
-    return [events.c.seq] if conn.dialect.name == "sqlite" else [events.c.transaction_id, events.c.seq]
+    return in_order(conn, events.c.transaction_id, events.c.seq)
 
 
-_OLDEST_RUNNING: sa.ColumnClause[int] = sa.literal_column("pg_snapshot_xmin(pg_current_snapshot())::text::bigint")
-_IS_SETTLED: Mapping[str, sa.ColumnElement[bool]] = {
-    "sqlite": sa.true(),
-    "postgresql": events.c.transaction_id < _OLDEST_RUNNING,
-}
+_IS_SETTLED = events.c.transaction_id < oldest_running()
 
 
 def count_after(conn: sa.Connection, cursor: tuple[int, int], most: int) -> int:
@@ -349,7 +339,7 @@ def lines_behind(
 def settled_after(conn: sa.Connection, cursor: tuple[int, int], most: int) -> tuple[int, int]:
     """The cursor that is ``most`` lines behind ``cursor``, or as far as everything is visible for good."""
     place = (events.c.transaction_id, events.c.seq)
-    some = sa.select(*place).where(_is_behind(conn, cursor), _IS_SETTLED[conn.dialect.name])
+    some = sa.select(*place).where(_is_behind(conn, cursor), _IS_SETTLED)
     found = some.order_by(*_order(conn)).limit(most).subquery()
     last = sa.select(found).order_by(found.c.transaction_id.desc(), found.c.seq.desc()).limit(1)
     row = conn.execute(last).first()
@@ -365,9 +355,7 @@ def questions_after(conn: sa.Connection, cursor: tuple[int, int], upto: tuple[in
 
 def newest_cursor(conn: sa.Connection) -> tuple[int, int]:
     """The cursor behind everything that is visible for good."""
-    statement = sa.select(events.c.transaction_id, events.c.seq)
-    if conn.dialect.name == "postgresql":
-        statement = statement.where(events.c.transaction_id < _OLDEST_RUNNING)
+    statement = sa.select(events.c.transaction_id, events.c.seq).where(_IS_SETTLED)
     statement = statement.order_by(events.c.transaction_id.desc(), events.c.seq.desc()).limit(1)
     row = conn.execute(statement).first()
     return (0, 0) if row is None else (row.transaction_id, row.seq)
@@ -375,9 +363,7 @@ def newest_cursor(conn: sa.Connection) -> tuple[int, int]:
 
 def state(conn: sa.Connection) -> str:
     """Which lines are visible now, for :func:`was_there`: the highest number on SQLite, on PostgreSQL a snapshot."""
-    if conn.dialect.name == "postgresql":
-        return str(conn.scalar(sa.text("SELECT pg_current_snapshot()::text")))
-    return str(conn.scalar(sa.select(sa.func.max(events.c.seq))) or 0)
+    return snapshot_of(conn) or str(conn.scalar(sa.select(sa.func.max(events.c.seq))) or 0)
 
 
 def was_there(state: str, cursor: tuple[int, int]) -> bool:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
@@ -16,10 +15,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from core.database.visibility import one_moment
 from core.store.chain import BEGINNING, Head, Start
 from core.store.event_log import Logged
 from core.store.event_log_records import Records, read_records
-from core.store.snapshots import REPEATABLE
 from core.store.tables import events, intents, log_starts, suspensions
 
 _HEADS_AT_ONCE = 500
@@ -73,7 +72,7 @@ def read_page(
     lines: int = _LINES_AT_ONCE,
 ) -> LogPage:
     """The next page of all logs, or of one intent's. Intents come in the order of their ids, lines as they happened."""
-    with _snapshot(conn):
+    with one_moment(conn):
         found = _heads(conn, behind, intent_id, heads)
         upto = found[-1].intent_id if len(found) == heads else None
         rows = conn.execute(_lines(behind, upto, intent_id, lines)).all()
@@ -106,21 +105,6 @@ def gone(conn: sa.Connection, behind: LogPosition | None, upto: LogPosition | No
         if found is not None:
             return found
     return None
-
-
-@contextmanager
-def _snapshot(conn: sa.Connection) -> Iterator[None]:
-    """Everything read inside is of one moment."""
-    if conn.dialect.name == "postgresql":
-        if conn.get_execution_options().get("isolation_level") != REPEATABLE:  # else it is a snapshot already
-            conn.execution_options(isolation_level=REPEATABLE)  # the pool gives the connection its usual level back
-        yield
-        return
-    conn.exec_driver_sql("BEGIN")
-    try:
-        yield
-    finally:
-        conn.exec_driver_sql("ROLLBACK")
 
 
 def _heads(

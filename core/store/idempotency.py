@@ -10,6 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from core.database.database import Tx
+from core.database.locks import lock_name
 from core.store.tables import archived, idempotency, suspensions
 
 KEPT_AFTER_END = timedelta(days=7)
@@ -29,9 +30,8 @@ def wait_turn(tx: Tx, name: str) -> None:
     """Until every transaction that came before under ``name`` has ended. Nothing may be locked in this one before, but
     by turns that everybody takes in the same order. If it begins again, it waits for its turns first, as whoever comes
     after it does."""
-    if tx.conn.dialect.name == "postgresql":
-        tx.conn.execute(sa.select(sa.func.pg_advisory_xact_lock(sa.func.hashtextextended(name, 0))))
-        tx.turns = (*tx.turns, name)
+    lock_name(tx, name)
+    tx.turns = (*tx.turns, name)
 
 
 def kept_reply(conn: sa.Connection, owner: str, key: str) -> Kept | None:

@@ -115,7 +115,7 @@ def _entered(
     }
     rows = _ENTERED.all(conn, values)
     ids = [row.suspension_id for row in rows]
-    found = {row.id: row for row in _OF_ENTRIES[conn.dialect.name].all(conn, listed(ids))} if ids else {}
+    found = {row.id: row for row in _OF_ENTRIES.all(conn, listed(ids))} if ids else {}
     open_ones = (found[one] for one in ids if one in found)
     entries = [Entry(row.suspended_at, row.id, row.ref, row.expires_at, row.audience) for row in open_ones]
     if len(rows) < limit:
@@ -148,5 +148,5 @@ def with_refs(conn: sa.Connection, refs: Sequence[str]) -> dict[str, Suspension]
     """The open questions of ``refs``, by ref."""
     if not refs:
         return {}
-    rows = _WITH_REFS[conn.dialect.name].all(conn, listed(refs))
+    rows = _WITH_REFS.all(conn, listed(refs))
     return {one.ask.ref: one for one in map(record, rows) if one.is_open}

@@ -10,11 +10,11 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 
 from core.database.database import Tx
 from core.database.prepared import Prepared
 from core.database.recordsets import VALUES, listed
+from core.database.upserts import insert_on
 from core.domain.audience import Audience
 from core.domain.suspension import Suspension
 from core.store.tables import inbox_entries
@@ -43,12 +43,12 @@ def enter(tx: Tx, suspension: Suspension, audience: Audience) -> None:
 
 def enter_all(tx: Tx, those: Collection[tuple[Suspension, Audience]]) -> None:
     """As :func:`enter`, for many. There is at least one."""
-    _ENTER[tx.conn.dialect.name].run(tx.conn, *(_values(*one) for one in those))
+    _ENTER.run(tx.conn, *(_values(*one) for one in those))
 
 
 def leave(tx: Tx, suspension: Suspension, audience: Audience) -> None:
     """Take out a question that has ended. ``audience`` names everybody whom it ever did."""
-    _LEAVE[tx.conn.dialect.name].run(tx.conn, _values(suspension, audience))
+    _LEAVE.run(tx.conn, _values(suspension, audience))
 
 
 def _values(suspension: Suspension, audience: Audience) -> Mapping[str, Any]:
@@ -56,21 +56,20 @@ def _values(suspension: Suspension, audience: Audience) -> Mapping[str, Any]:
     return {**listed(references(audience)), "_asked_at": asked_at, "_question": suspension.id}
 
 
-def _entering(dialect: str) -> Prepared:
-    insert: Any = (postgresql if dialect == "postgresql" else sqlite).insert(inbox_entries)
-    named = VALUES[dialect].subquery("named")
+def _entering(dialect: sa.Dialect) -> sa.Insert:
+    named = VALUES.subquery("named")
     asked_at = sa.bindparam("_asked_at", type_=_entry.suspended_at.type)
     question = sa.cast(sa.bindparam("_question", type_=sa.Text), sa.Text)
     rows = sa.select(named.c[0], sa.cast(asked_at, _entry.suspended_at.type), question).where(sa.true())
-    return Prepared(insert.from_select(inbox_entries.c.keys(), rows).on_conflict_do_nothing())
+    return insert_on(dialect, inbox_entries).from_select(inbox_entries.c.keys(), rows).on_conflict_do_nothing()
 
 
-def _leaving(dialect: str) -> Prepared:
+def _leaving() -> sa.Delete:
     question = sa.bindparam("_question", type_=sa.Text)
     asked_at = sa.bindparam("_asked_at", type_=_entry.suspended_at.type)
     its_own = (_entry.suspended_at == asked_at, _entry.suspension_id == question)
-    return Prepared(inbox_entries.delete().where(_entry.reference.in_(VALUES[dialect]), *its_own))
+    return inbox_entries.delete().where(_entry.reference.in_(VALUES), *its_own)
 
 
-_ENTER = {dialect: _entering(dialect) for dialect in VALUES}
-_LEAVE = {dialect: _leaving(dialect) for dialect in VALUES}
+_ENTER = Prepared(_entering)
+_LEAVE = Prepared(_leaving())

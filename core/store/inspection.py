@@ -5,20 +5,15 @@ Nothing is made, migrated or written. An SQLite file is opened read-only; Postgr
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
-from typing import Any
-from urllib.parse import quote
 
 import sqlalchemy as sa
-from sqlalchemy.exc import DBAPIError
-from sqlalchemy.pool import NullPool
 
-from core.database.database import cannot_be_used
-from core.errors import DatabaseUnavailable, ForeignDatabase
+from core.database.database import is_file
+from core.database.read_only import looking
+from core.errors import ForeignDatabase
 from core.store import installation, jobs, workers
 from core.store.schema import HEAD
 from core.store.tables import agent_callbacks, parked, seen, sessions, subscriptions, suspensions
@@ -56,53 +51,12 @@ def inspect(url: str, seconds: float, now: Callable[[], datetime]) -> Inspected 
 
     Raises :class:`DatabaseUnavailable`, which repeats no password, and :class:`ForeignDatabase`.
     """
-    parsed = sa.make_url(url)
-    is_file = parsed.get_backend_name() == "sqlite"
-    if is_file and not Path(parsed.database or "").parent.is_dir():
-        raise DatabaseUnavailable(f"The folder of the database does not exist: {Path(parsed.database or '').parent}.")
-    if is_file and not Path(parsed.database or "").exists():
-        return None
-    engine = _file_engine(parsed, seconds) if is_file else _server_engine(parsed, seconds)
-    try:
-        with engine.connect() as conn:
-            return _inspected(conn, now)
-    except (DBAPIError, sqlite3.Error) as failure:
-        raise cannot_be_used(parsed, failure) from None
-    finally:
-        engine.dispose()
-
-
-def _file_engine(url: sa.URL, seconds: float) -> sa.Engine:
-    path = url.database or ""
-    # With the log there, SQLite reads beside whoever writes. Without it nobody does: it would make a log and an index
-    # now, which are then the files of whoever runs this, and the service may not be able to use them.
-    uri = f"file:{quote(path)}?mode=ro" + ("" if Path(f"{path}-wal").exists() else "&immutable=1")
-
-    def connect() -> sqlite3.Connection:
-        return sqlite3.connect(uri, uri=True, timeout=seconds)
-
-    return sa.create_engine("sqlite+pysqlite://", creator=connect, poolclass=NullPool, hide_parameters=True)
-
-
-def _server_engine(url: sa.URL, seconds: float) -> sa.Engine:
-    patient = url if "connect_timeout" in url.query else url.update_query_dict({"connect_timeout": f"{seconds:.0f}"})
-    engine = sa.create_engine(patient.set(drivername="postgresql+psycopg"), poolclass=NullPool, hide_parameters=True)
-
-    @sa.event.listens_for(engine, "connect")
-    def read_only(connection: Any, _record: Any) -> None:
-        connection.read_only = True
-        connection.prepare_threshold = None
-
-    @sa.event.listens_for(engine, "begin")
-    def limit(conn: sa.Connection) -> None:
-        """For this transaction alone: through a pooler, the session is anybody's afterwards."""
-        conn.exec_driver_sql(f"SET LOCAL statement_timeout = {int(seconds * 1000)}")
-
-    return engine
+    with looking(sa.make_url(url), seconds) as conn:
+        return None if conn is None else _inspected(conn, now)
 
 
 def _inspected(conn: sa.Connection, now: Callable[[], datetime]) -> Inspected:
-    is_server = conn.dialect.name == "postgresql"
+    is_server = not is_file(conn)
     tables = set(sa.inspect(conn).get_table_names())
     if tables and not tables >= {"alembic_version", "suspensions"} and not is_server:
         raise ForeignDatabase("database_url: this file holds tables of another program.")

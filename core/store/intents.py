@@ -96,7 +96,7 @@ def get(conn: sa.Connection, intent_id: str) -> Intent | None:
 
 def those(conn: sa.Connection, intent_ids: Sequence[str]) -> dict[str, Intent]:
     """By id, of those that there are."""
-    return {row.id: _record(row) for row in _BY_IDS[conn.dialect.name].all(conn, listed(intent_ids))}
+    return {row.id: _record(row) for row in _BY_IDS.all(conn, listed(intent_ids))}
 
 
 def creator(conn: sa.Connection, intent_id: str) -> str | None:
@@ -120,7 +120,7 @@ def lock_free(tx: Tx, intent_id: str) -> Intent | None:
 def lock_in_order(tx: Tx, intent_ids: Iterable[str]) -> dict[str, Intent]:
     """Those that there are, locked, by id. Nothing else may be locked in this transaction before: it waits."""
     ids = sorted({*intent_ids, *tx.taken})
-    return {row.id: _record(row) for row in _BY_IDS_LOCKED[tx.conn.dialect.name].all(tx.conn, listed(ids))}
+    return {row.id: _record(row) for row in _BY_IDS_LOCKED.all(tx.conn, listed(ids))}
 
 
 _BY_IDS = by_ids(sa.select(intents), intents.c.id)
@@ -135,7 +135,7 @@ def lock_free_ones(tx: Tx, intent_ids: Sequence[str]) -> list[str]:
 
 def lock_free_of_suspensions(tx: Tx, suspension_ids: Sequence[str]) -> dict[str, Dependent]:
     """The intents of these suspensions that nobody else holds, locked, by id. Nobody is waited for."""
-    rows = _OF_SUSPENSIONS_LOCKED[tx.conn.dialect.name].all(tx.conn, listed(suspension_ids))
+    rows = _OF_SUSPENSIONS_LOCKED.all(tx.conn, listed(suspension_ids))
     return {row.id: dependent_of(row) for row in rows}
 
 

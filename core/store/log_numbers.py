@@ -14,11 +14,9 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
+from core.database.visibility import next_transaction
 from core.store.log_followers import Cursor
 from core.store.tables import events, log_followers, subscriptions
-
-_FOLLOWING: sa.ColumnClause[int] = sa.literal_column("pg_snapshot_xmax(pg_current_snapshot())::text::bigint")
-"""The first transaction's number that this server has not given yet."""
 
 ROOM = 1_000_000
 """More lines than are written between two backups."""
@@ -26,7 +24,7 @@ ROOM = 1_000_000
 
 def is_of_here(conn: sa.Connection, transaction_id: int) -> bool:
     """Whether this server may have given that number to a transaction."""
-    return conn.dialect.name != "postgresql" or transaction_id < (conn.scalar(sa.select(_FOLLOWING)) or 0)
+    return transaction_id < (conn.scalar(sa.select(next_transaction())) or 0)
 
 
 def known(conn: sa.Connection, cursor: Cursor) -> Cursor:

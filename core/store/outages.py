@@ -143,7 +143,7 @@ def all_behind(conn: sa.Connection, suspension_ids: Sequence[str]) -> list[Behin
 
 def all_open(conn: sa.Connection, suspension_ids: Sequence[str]) -> list[Behind]:
     """Those of the suspensions that are open, most of them with no outage to hear of. Their intents must be locked."""
-    rows = _WITH_HEARD[conn.dialect.name].all(conn, listed(suspension_ids))
+    rows = _WITH_HEARD.all(conn, listed(suspension_ids))
     since = _SINCE.all(conn, {"heard": min((row.heard for row in rows), default=0)})
     known = [Outage(*row) for row in since]
     found = []

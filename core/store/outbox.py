@@ -377,7 +377,7 @@ def end_notices(tx: Tx, suspension_id: str, now: datetime, withdrawing: Collecti
     One that may have been sent stays: its next try finds out, and it is withdrawn then. Changes to messages that wait
     are dropped too, since what follows shows more. What else went out before is not read: it may be fifty mails.
     """
-    rows = [_row(row) for row in _TO_END[tx.conn.dialect.name].all(tx.conn, _of(suspension_id, withdrawing))]
+    rows = [_row(row) for row in _TO_END.all(tx.conn, _of(suspension_id, withdrawing))]
     waiting = [row.id for row in rows if row.status is RowStatus.PENDING]
     if waiting:
         gone = {"status": RowStatus.DROPPED.value, "reason": "question_ended", "settled_at": now}
@@ -393,15 +393,12 @@ _is_waiting = outbox.c.status == sa.literal_column("'pending'")
 _is_unsent = _is_waiting & ((is_notice & ~outbox.c.ambiguous) | (outbox_kind == sa.literal_column("'withdraw'")))
 _was_dropped = (outbox.c.status == sa.literal_column("'dropped'")) & outbox.c.receipt.is_not(None)
 _may_be_there = is_notice & ((outbox.c.status == sa.literal_column("'delivered'")) | _was_dropped)
-_TO_END = {
-    dialect: Prepared(
-        sa.select(*_COLUMNS)
-        .where(outbox.c.suspension_id == sa.bindparam("suspension_id"))
-        .where(_is_unsent | (_may_be_there & outbox.c.channel.in_(channels)))
-        .order_by(outbox.c.created_at, outbox.c.id)
-    )
-    for dialect, channels in VALUES.items()
-}
+_TO_END = Prepared(
+    sa.select(*_COLUMNS)
+    .where(outbox.c.suspension_id == sa.bindparam("suspension_id"))
+    .where(_is_unsent | (_may_be_there & outbox.c.channel.in_(VALUES)))
+    .order_by(outbox.c.created_at, outbox.c.id)
+)
 
 
 RETURNED = "returned: "

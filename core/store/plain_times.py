@@ -98,7 +98,7 @@ def _select() -> sa.Select[Any]:
         sa.select(sa.func.json_group_array(sa.func.json_array(*columns), type_=sa.Text).label("found"))
         .select_from(suspensions.join(intents, intents.c.id == own.intent_id))
         .where(
-            own.id.in_(VALUES["sqlite"]),
+            own.id.in_(VALUES),
             own.status == sa.literal_column("'open'"),
             own.look_at.is_not(None),
             own.claim.is_(sa.null()),

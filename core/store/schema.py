@@ -48,7 +48,7 @@ def prepare(database: Database) -> None:
     if found == HEAD and _has_jobs(database):
         return
     refuse_newer(found)
-    if database.dialect != "sqlite":
+    if database.is_shared:
         raise SchemaTooOld("The database's schema is not up to date: run `handraise migrate` first.")
     migrate(database)
 
@@ -65,13 +65,13 @@ def migrate(database: Database, told: Callable[[int, int], None] | None = None) 
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     engine = _migrating_engine(database)
     with opening(engine.url, database.direct_setting), engine.connect() as conn:
-        if database.dialect == "postgresql":
+        if database.is_shared:
             jobs.install(conn)
         config.attributes["connection"] = conn
         if told is not None:
             config.attributes["told"] = lambda revision: told(int(revision), int(HEAD))
         command.upgrade(config, HEAD)
-        if database.dialect == "postgresql":
+        if database.is_shared:
             log_numbers.renumber(conn)  # somebody may have restored it by hand
         conn.commit()
     engine.dispose()
@@ -80,7 +80,7 @@ def migrate(database: Database, told: Callable[[int, int], None] | None = None) 
 
 def _has_jobs(database: Database) -> bool:
     """Whether the work engine's own tables are there, where it needs any."""
-    if database.dialect == "sqlite":
+    if not database.is_shared:
         return True
     with database.engine.connect() as conn:
         return jobs.are_installed(conn)
@@ -88,7 +88,7 @@ def _has_jobs(database: Database) -> bool:
 
 def _migrating_engine(database: Database) -> sa.Engine:
     """An engine whose transactions cover the DDL too: SQLite's driver would commit before each statement."""
-    if database.dialect != "sqlite":
+    if database.is_shared:
         unprepared = {"prepare_threshold": None}  # a pooler would give it to whoever comes next
         return sa.create_engine(database.direct.url, poolclass=NullPool, connect_args=unprepared)
     engine = sa.create_engine(database.engine.url, poolclass=NullPool, connect_args={"isolation_level": None})

@@ -99,7 +99,7 @@ class Unindexed:
         letters = sum(len(words.text) for words in known.values()) if unread else 0
         while unread and letters < _MOST_LETTERS:
             some, unread = unread[:_READ_AT_ONCE], unread[_READ_AT_ONCE:]
-            for row in _QUESTIONS[conn.dialect.name].all(conn, listed(some)):
+            for row in _QUESTIONS.all(conn, listed(some)):
                 known[row.id] = _Words(row.created_by, folded(row.question))
                 letters += len(row.question)
         self._known = known
@@ -157,13 +157,13 @@ _all_of_one = (
     sa.select(sa.func.string_agg(sa.func.encode(_term.questions, "hex"), _BETWEEN).label("together"), _count.label("n"))
     .where(
         _term.segment == _segment.segment,
-        _term.term == sa.any_(sa.func.array(values("wanted")["postgresql"].scalar_subquery())),
+        _term.term == sa.any_(sa.func.array(values("wanted").scalar_subquery())),
     )
     .lateral("of_one")
 )
 _each: Mapping[str, sa.Select[Any]] = {
     "sqlite": sa.select(_term.segment, sa.func.group_concat(sa.func.hex(_term.questions), _BETWEEN).label("together"))
-    .where(_term.segment.in_(sa.select(_segment.segment)), _term.term.in_(values("wanted")["sqlite"]))
+    .where(_term.segment.in_(sa.select(_segment.segment)), _term.term.in_(values("wanted")))
     .group_by(_term.segment)
     .having(_count == sa.bindparam("count", type_=sa.Integer)),
     "postgresql": sa.select(_segment.segment, _all_of_one.c.together).join_from(

@@ -52,8 +52,8 @@ def note(tx: Tx, cursor: Cursor, reached: Cursor, ids: Sequence[str]) -> None:
     somebody else moves the index, or has moved it."""
     if log_followers.lock_free(tx, FOLLOWER) != cursor:
         return
-    there = {row.id for row in _THERE[tx.conn.dialect.name].all(tx.conn, listed(ids))} if ids else set()
-    noted = {row.suspension_id for row in _NOTED[tx.conn.dialect.name].all(tx.conn, listed(ids))} if ids else set()
+    there = {row.id for row in _THERE.all(tx.conn, listed(ids))} if ids else set()
+    noted = {row.suspension_id for row in _NOTED.all(tx.conn, listed(ids))} if ids else set()
     new = [one for one in dict.fromkeys(ids) if one in there and one not in noted]
     if new:
         highest = tx.conn.scalar(sa.select(sa.func.max(_entry.number)))
@@ -128,7 +128,7 @@ def _add_some(conn: sa.Connection, making: Making) -> int:
     """Add the questions of the next places that are still there; how many letters they have."""
     start, end = making.place, making.place + _PLACES_AT_ONCE
     place_of = {suspension_id: number % SEGMENT for number, suspension_id in _entries(conn, making.number, start, end)}
-    rows = _QUESTIONS[conn.dialect.name].all(conn, listed(place_of)) if place_of else ()
+    rows = _QUESTIONS.all(conn, listed(place_of)) if place_of else ()
     for row in sorted(rows, key=lambda one: place_of[one.id]):
         making.terms.add(place_of[row.id], row.question, row.created_by)
     making.place = end
@@ -193,7 +193,7 @@ def forget(tx: Tx, ids: Collection[str]) -> None:
 def forgotten_elsewhere(conn: sa.Connection, segment: int) -> Collection[str]:
     """Ids of a segment's questions that have left the database: an older process forgets nothing."""
     ids = [suspension_id for _, suspension_id in _entries(conn, segment)]
-    there = {row.id for row in _THERE[conn.dialect.name].all(conn, listed(ids))}
+    there = {row.id for row in _THERE.all(conn, listed(ids))}
     return [one for one in ids if one not in there]
 
 

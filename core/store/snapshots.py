@@ -1,40 +1,27 @@
 """A snapshot: one moment of a database, read for minutes while others write.
 
 What a backup holds is verified in the very moment that it was copied from. On PostgreSQL ``pg_dump`` reads the same
-moment by the snapshot's name. A copy of an SQLite file is opened as one that nobody changes: nothing is left beside it.
-
-Source: https://www.postgresql.org/docs/current/functions-admin.html#FUNCTIONS-SNAPSHOT-SYNCHRONIZATION;
-https://www.sqlite.org/uri.html#uriimmutable
+moment by the snapshot's name. A copy of an SQLite file is opened as one that nobody changes.
 """
 
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
-from urllib.parse import quote
 
 import sqlalchemy as sa
-from sqlalchemy.pool import NullPool
 
-from core.database.database import opening
+from core.database.read_only import moment_of_file, moment_of_server
 from core.store.installation import known_check
 from core.store.tables import archived, events, intents
 
 T = TypeVar("T")
 
-REPEATABLE = "REPEATABLE READ"
-
 _VERSIONS = sa.table("alembic_version", sa.column("version_num", sa.Text))
-_WITHOUT_TIMEOUTS = sa.text(
-    "SELECT set_config(name, '0', true) FROM pg_settings WHERE name IN "
-    "('statement_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout')"
-)
-_NAME = sa.text("SELECT pg_export_snapshot()")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,21 +70,12 @@ def _count(conn: sa.Connection, table: sa.Table) -> int:
 @contextmanager
 def postgres_snapshot(url: sa.URL) -> Iterator[Snapshot]:
     """This moment of a PostgreSQL database. Raises :class:`DatabaseUnavailable`."""
-    options = {"isolation_level": REPEATABLE}
-    engine = sa.create_engine(url, poolclass=NullPool, execution_options=options, hide_parameters=True)
-    with opening(url), engine.connect() as conn:
-        conn.execute(_WITHOUT_TIMEOUTS)
-        yield Snapshot(conn, conn.scalar(_NAME))
+    with moment_of_server(url) as (conn, name):
+        yield Snapshot(conn, name)
 
 
 @contextmanager
 def file_snapshot(path: Path) -> Iterator[Snapshot]:
     """An SQLite file that nobody writes to. Raises :class:`DatabaseUnavailable`."""
-    uri = f"file:{quote(str(path))}?mode=ro&immutable=1"
-
-    def connect() -> sqlite3.Connection:
-        return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
-
-    engine = sa.create_engine("sqlite+pysqlite://", creator=connect, poolclass=NullPool, hide_parameters=True)
-    with opening(sa.URL.create("sqlite", database=str(path))), engine.connect() as conn:
+    with moment_of_file(path) as conn:
         yield Snapshot(conn)

@@ -9,7 +9,7 @@ Source: API.md §2; docs/decisions/0074.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -64,7 +64,7 @@ def page(
         found = _page(_form(wanted, before)).all(conn, _values(wanted, before, limit))
     elif few.ids or few.numbers:
         listed = {"ids": compact(few.ids), "numbers": compact(few.numbers)}
-        form = _form(wanted, before, conn.dialect.name)
+        form = _form(wanted, before, "few")
         found = _page(form).all(conn, {**_values(wanted, before, limit), **listed})
     else:
         found = ()
@@ -72,8 +72,8 @@ def page(
 
 
 class _Form(NamedTuple):
-    """Which statement reads a list: those of one form differ in values alone. ``among`` says that it is of one ref, or
-    of listed questions: then it is the name of the dialect."""
+    """Which statement reads a list: those of one form differ in values alone. ``among`` says that it is of one
+    ref, or of a few questions that are listed."""
 
     given: frozenset[str]
     status: str | None
@@ -104,22 +104,19 @@ def _page(form: _Form) -> Prepared:
         return Prepared(_wanted(sa.select(*COLUMNS), form))
     if form.among == "ref":
         return Prepared(_wanted(sa.select(*COLUMNS).where(_table.ref == sa.bindparam("ref")), form))
-    few = _LISTED[form.among]
+    few = _listed()
     columns = (sa.type_coerce(few.ask, sa.Text).label("ask"), *(few[column.name] for column in COLUMNS[1:]))
     return Prepared(_wanted(sa.select(*columns), form, few))
 
 
-def _listed(dialect: str) -> Columns:
+def _listed() -> Columns:
     """Suspensions of a list of ids or of numbers in the search index, read before anything else is asked of them.
     Without OFFSET a database may take an index of what they are filtered or ordered by, and pass everything that is not
     among them."""
-    numbers = sa.cast(values("numbers")[dialect].subquery("numbers").c[0], sa.BigInteger)
+    numbers = sa.cast(values("numbers").subquery("numbers").c[0], sa.BigInteger)
     numbered = sa.select(search_entries.c.suspension_id).where(search_entries.c.number.in_(sa.select(numbers)))
-    ids = values("ids")[dialect].union_all(numbered)
+    ids = values("ids").union_all(numbered)
     return suspensions.select().where(_table.id.in_(ids)).offset(0).subquery("few").c
-
-
-_LISTED: Mapping[str, Columns] = {dialect: _listed(dialect) for dialect in ("sqlite", "postgresql")}
 
 
 def _ref_in(text: str | None) -> str | None:

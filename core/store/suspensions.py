@@ -13,7 +13,7 @@ from typing import Any
 import sqlalchemy as sa
 from pydantic import TypeAdapter, ValidationError
 
-from core.database.database import Tx
+from core.database.database import Tx, is_file
 from core.database.prepared import Prepared
 from core.database.recordsets import Recordset, by_ids, listed
 from core.domain.audience import Audience, audience_of
@@ -321,7 +321,7 @@ def those(conn: sa.Connection, suspension_ids: Sequence[str]) -> Mapping[str, Su
     if len(suspension_ids) < 2:
         found = [get(conn, one) for one in suspension_ids]
         return {one.id: one for one in found if one is not None}
-    return {one.id: one for one in map(record, _BY_IDS[conn.dialect.name].all(conn, listed(suspension_ids)))}
+    return {one.id: one for one in map(record, _BY_IDS.all(conn, listed(suspension_ids)))}
 
 
 def is_still_open(tx: Tx, suspension_id: str) -> bool:
@@ -415,7 +415,7 @@ _DUE = Prepared(
 def share_of_due(conn: sa.Connection, now: datetime, limit: int, since: datetime = EVER) -> list[str]:
     """Up to ``limit`` of :func:`due`. On PostgreSQL several workers look at once: each takes its share of a backlog at
     random, so that they seldom meet at the same row."""
-    if conn.dialect.name != "postgresql":
+    if is_file(conn):
         return due(conn, now, limit, since)
     backlog = due(conn, now, limit * _SHARES, since)
     return backlog if len(backlog) <= limit else random.sample(backlog, limit)

@@ -1,63 +1,13 @@
-"""Every table, for SQLite and PostgreSQL alike.
+"""Every table of asking, for SQLite and PostgreSQL alike.
 
-Instants are whole microseconds since 1970 (UTC), so that both databases order and compare them the same way; JSON is
-text, since nothing in it is ever queried. Indexes on what waits are partial: a million ended rows cost them nothing.
+Indexes on what waits are partial: a million ended rows cost them nothing.
 """
 
 from __future__ import annotations
 
-import json
-from datetime import UTC, datetime, timedelta
-from typing import Any
-
 import sqlalchemy as sa
-from sqlalchemy.engine import Dialect
-from sqlalchemy.types import TypeDecorator
 
-from core.domain.wire import json_text
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
-
-
-class Instant(TypeDecorator[datetime]):
-    """An aware UTC instant, kept as microseconds since 1970."""
-
-    impl = sa.BigInteger
-    cache_ok = True
-
-    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> int | None:
-        return None if value is None else (value - _EPOCH) // _MICROSECOND
-
-    def process_result_value(self, value: Any, dialect: Dialect) -> datetime | None:
-        return None if value is None else _EPOCH + timedelta(microseconds=value)
-
-
-class Duration(TypeDecorator[timedelta]):
-    """A length of time, kept as microseconds."""
-
-    impl = sa.BigInteger
-    cache_ok = True
-
-    def process_bind_param(self, value: timedelta | None, dialect: Dialect) -> int | None:
-        return None if value is None else value // _MICROSECOND
-
-    def process_result_value(self, value: Any, dialect: Dialect) -> timedelta | None:
-        return None if value is None else timedelta(microseconds=value)
-
-
-class Json(TypeDecorator[Any]):
-    """Any JSON value as compact text; ``None`` is SQL's NULL."""
-
-    impl = sa.Text
-    cache_ok = True
-
-    def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:
-        return None if value is None else json_text(value)
-
-    def process_result_value(self, value: Any, dialect: Dialect) -> Any:
-        return None if value is None else json.loads(value)
-
+from core.database.columns import BY_BYTES, SERIAL, Duration, Instant, Json
 
 metadata = sa.MetaData(
     naming_convention={
@@ -67,7 +17,6 @@ metadata = sa.MetaData(
     }
 )
 
-_SERIAL = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 _TRANSACTION = sa.text("0")
 
 ROOM = {"fillfactor": 50}
@@ -231,7 +180,7 @@ suspensions = sa.Table(
 inbox_entries = sa.Table(
     "inbox_entries",
     metadata,
-    sa.Column("reference", sa.Text().with_variant(sa.Text(collation="C"), "postgresql"), primary_key=True),
+    sa.Column("reference", BY_BYTES, primary_key=True),
     sa.Column("suspended_at", Instant, primary_key=True),
     sa.Column("suspension_id", sa.Text, primary_key=True),
     sqlite_with_rowid=False,
@@ -240,7 +189,7 @@ inbox_entries = sa.Table(
 events = sa.Table(
     "events",
     metadata,
-    sa.Column("seq", _SERIAL, primary_key=True, autoincrement=True),
+    sa.Column("seq", SERIAL, primary_key=True, autoincrement=True),
     sa.Column("transaction_id", sa.BigInteger, nullable=False, server_default=_TRANSACTION),
     sa.Column("id", sa.Text, nullable=False, unique=True),
     sa.Column("intent_id", sa.Text, nullable=False),
@@ -543,12 +492,11 @@ log_followers = sa.Table(
     sa.Column("seq", sa.BigInteger, nullable=False),
 )
 
-_LETTERS = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 
 search_entries = sa.Table(
     "search_entries",
     metadata,
-    sa.Column("number", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), primary_key=True, autoincrement=False),
+    sa.Column("number", SERIAL, primary_key=True, autoincrement=False),
     sa.Column("suspension_id", sa.Text, nullable=False, unique=True),
 )
 
@@ -565,7 +513,7 @@ search_terms = sa.Table(
     "search_terms",
     metadata,
     sa.Column("segment", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("term", _LETTERS, primary_key=True),
+    sa.Column("term", BY_BYTES, primary_key=True),
     sa.Column("questions", sa.LargeBinary, nullable=False),
     sqlite_with_rowid=False,
 )

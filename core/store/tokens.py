@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 
 from core.database.database import Tx
 from core.database.prepared import Prepared
+from core.database.upserts import insert_on
 from core.domain.people import Address
 from core.domain.tokens import TokenMaker, TokenPurpose, fingerprint
 from core.store.tables import tokens
@@ -38,13 +38,10 @@ def keep(tx: Tx, made: Sequence[tuple[str, TokenPurpose, str, Address]]) -> None
         }
         for token, purpose, suspension_id, address in made
     ]
-    _KEEP_ON[tx.conn.dialect.name].run(tx.conn, *rows)
+    _KEEP.run(tx.conn, *rows)
 
 
-_KEEP_ON = {
-    "sqlite": Prepared(sqlite.insert(tokens).on_conflict_do_nothing()),
-    "postgresql": Prepared(postgresql.insert(tokens).on_conflict_do_nothing()),
-}
+_KEEP = Prepared(lambda dialect: insert_on(dialect, tokens).on_conflict_do_nothing())
 
 
 def renew(tx: Tx, maker: TokenMaker) -> None:

@@ -53,7 +53,7 @@ class Timekeeping:
 
     async def step(self) -> timedelta:
         """By how much that time is ahead of ``clock``; negative if it is behind, zero if they agree."""
-        if self.database.dialect == "sqlite":
+        if not self.database.is_shared:
             return self.clock.ahead(None)
         before = self.clock.now()
         shared = await self.database.read(lambda conn: conn.scalar(_NOW))
@@ -209,7 +209,7 @@ class Beating:
 
     async def start(self) -> None:
         """The first beat. A process alone on its file takes back at once what any earlier one had in hand."""
-        if self._database.dialect == "sqlite":
+        if not self._database.is_shared:
             now = self._clock.now()
             worker = self._pulse.worker
             void = self._database.write(lambda tx: outbox.void_leases(tx, owner=worker, now=now), within=LONG)
@@ -239,11 +239,11 @@ class Beating:
         others = [one for one in await self._database.read(workers.seen) if one.id != self._pulse.worker]
         gone = self._watch.gone(others, now, time.monotonic())
         await self._pulse.beat()
-        if gone or self._database.dialect != "sqlite":  # who never beats may be gone too
+        if gone or self._database.is_shared:  # who never beats may be gone too
             _tell(await self._database.write(lambda tx: self._take_over(tx, gone, now)))
 
     def _take_over(self, tx: Tx, gone: list[str], now: datetime) -> int:
-        if self._database.dialect == "sqlite":
+        if not self._database.is_shared:
             workers.forget(tx, gone)
             return 0
         taken = outbox.take_back(tx, gone, now)

@@ -200,7 +200,7 @@ def _migrate(database_url: str, begin: Begin) -> None:
     database = open_database(database_url)
     try:
         schema.migrate(database, begin("Migrating the schema", "migrations"))
-        if database.dialect == "sqlite":
+        if not database.is_shared:
             with database.engine.begin() as conn:
                 leave_room(conn)
     finally:

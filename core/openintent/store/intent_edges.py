@@ -11,7 +11,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from core.database.database import Tx
+from core.database.database import Tx, is_file
+from core.database.locks import lock_number
 from core.database.prepared import Prepared
 from core.domain.intent import Dependent, IntentStatus
 from core.domain.intent_links import EdgeKind
@@ -92,7 +93,7 @@ def lock_dependents(tx: Tx, upstream_id: str) -> list[tuple[Dependent, list[str]
     values, found = {"upstream_id": upstream_id}, dict[str, tuple[Dependent, list[str]]]()
     for kind, *row in _DEPENDENTS_LOCKED.all(tx.conn, values):
         found.setdefault(row[0], (dependent_of(row), []))[1].append(kind)
-    if tx.conn.dialect.name == "postgresql":  # SQLite has one writer, who holds everything
+    if not is_file(tx.conn):  # where one writer holds everything, nobody else holds one of them
         wanted = {one for (one,) in _LIVE_DEPENDENTS.all(tx.conn, values)}
         if not wanted <= found.keys():
             raise begin_again_with(tx, {upstream_id, *wanted})
@@ -123,5 +124,4 @@ _GRAPH = 0x48616E647267  # "Handrg"
 def hold_graph(tx: Tx) -> None:
     """Nobody else adds an edge between intents, or between tasks, that there are until this transaction ends: two
     additions can't make a cycle. Nothing may be locked in this transaction before."""
-    if tx.conn.dialect.name == "postgresql":
-        tx.conn.execute(sa.select(sa.func.pg_advisory_xact_lock(_GRAPH)))
+    lock_number(tx, _GRAPH)

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
-from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql.functions import FunctionElement
 
+from core.database.recordsets import IsFound
 from core.domain.intent import Intent, IntentStatus
 from core.domain.intent_links import EdgeKind
 from core.openintent.store import aggregates
@@ -86,27 +85,7 @@ def reached(intent_id: str) -> Selection:
     ahead = ahead.union(
         sa.select(_edge.upstream_id).join(ahead, ahead.c.id == _edge.intent_id).where(_edge.kind.in_(kinds))
     )
-    return Selection(_IsListed(intents.c.id, sa.select(ahead.c.id).scalar_subquery()))
-
-
-class _IsListed(FunctionElement[bool]):
-    """Whether a value, the first, is one that a query finds, of which there may be thousands. PostgreSQL expects few
-    and would look each one up by itself. As an array they are looked up in one go."""
-
-    type = sa.Boolean()
-    inherit_cache = True
-
-
-@compiles(_IsListed)
-def _in_query(element: _IsListed, compiler: Any, **kwargs: Any) -> str:
-    value, those = (compiler.process(one, **kwargs) for one in element.clauses)
-    return f"{value} IN {those}"
-
-
-@compiles(_IsListed, "postgresql")
-def _in_array(element: _IsListed, compiler: Any, **kwargs: Any) -> str:
-    value, those = (compiler.process(one, **kwargs) for one in element.clauses)
-    return f"{value} = ANY (ARRAY{those})"
+    return Selection(IsFound(intents.c.id, sa.select(ahead.c.id).scalar_subquery()))
 
 
 def others(of: Selection, intent_id: str) -> Selection:

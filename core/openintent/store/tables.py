@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from core.store.tables import ROOM, Instant, Json, metadata
+from core.database.columns import Instant, Json
+from core.store.tables import ROOM, metadata
 
 intent_edges = sa.Table(
     "intent_edges",
