@@ -179,7 +179,7 @@ class Sweepable(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Callback:
     """One signed POST to a waiting agent. ``body`` is frozen when the suspension ends; ``id`` is the ``webhook-id``.
 

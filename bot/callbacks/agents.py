@@ -11,13 +11,13 @@ import hashlib
 import hmac
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from importlib.metadata import version
 
 from bot.callbacks.client import GuardedClient, HttpReply, Network, Unanswered, check_url
 from bot.observability.tracing import NO_TRACING, Tracing
 from channels import http
-from core.domain.copies import replace
 from core.engine.receipts import Receipts
 from core.ports import Callback, Clock, Deferred, Delivered, Delivery, Refused
 

@@ -11,7 +11,7 @@ Source: API.md §2, "Whom to ask" and "Who may answer"; RFC-0026 §11.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from typing import assert_never
 from zoneinfo import ZoneInfo
@@ -22,7 +22,6 @@ from bot.config.people_and_keys import ApiKey
 from bot.people.allow_list import allow_list
 from bot.people.on_call import OnCalls, OnCallUser
 from bot.people.slack_accounts import Accounts, NoAccounts
-from core.domain.copies import replace
 from core.domain.hours import Hours
 from core.domain.people import (
     Actor,

@@ -12,10 +12,9 @@ import base64
 import hashlib
 import hmac
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from channels.email.head import is_address, mailbox_in
-from core.domain.copies import replace
 from core.domain.people import Address, dns_domain, named_mailbox, owner
 from core.errors import ConfigError
 

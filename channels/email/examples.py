@@ -6,14 +6,13 @@ Templates are tried with them before the service starts, and ``handraise mail pr
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 from pydantic import JsonValue
 
 from core.domain.action import ShownAction
-from core.domain.copies import replace
 from core.domain.notice import Links, Message, Notice, NoticeChoice, Purpose
 from core.domain.people import Address
 from core.domain.silence import Comes, Silence

@@ -5,6 +5,7 @@ Source: facts on mail §B1.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import format_datetime
 
@@ -15,7 +16,6 @@ from channels.email.mime import OutgoingMail, compose, display_address, header_t
 from channels.email.template_views import View, message_view, notice_view
 from channels.email.templates import MailBodies, Templates
 from channels.email.view_text import ROOMS, MailBudget, of_both, one_line
-from core.domain.copies import replace
 from core.domain.notice import Links, Message, Notice, Proposal, Purpose, WhenCut, sight_needed
 from core.domain.people import Address
 from core.domain.suspension import Cut, Sight

@@ -17,6 +17,7 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import structlog
 from aiosmtplib import (
@@ -33,7 +34,6 @@ from aiosmtplib import (
 from channels.email.mail_server import SmtpServer, Tls
 from channels.email.mime import OutgoingMail
 from channels.email.smtp_session import Reply, SmtpSession
-from core.domain.copies import replace
 from core.ports import Ambiguous, Deferred, Delivered, Delivery, RefusalCause, Refused
 
 log = structlog.get_logger(__name__)

@@ -7,7 +7,7 @@ and a link (``choice_views``).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import JsonValue
@@ -20,7 +20,6 @@ from channels.email.view_text import MailBudget, as_text, clean, direction, one_
 from channels.grammar.forms import form_properties, form_schema_of
 from core.domain import earlier_answers
 from core.domain.action import HIDDEN, ShownAction, hides
-from core.domain.copies import replace
 from core.domain.notice import Message, Notice, NoticeChoice, Purpose
 from core.domain.suspension import Cut, Kind, ResponseType, Sight
 from core.domain.wording import shortened, told_at

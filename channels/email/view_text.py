@@ -8,11 +8,10 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pydantic import JsonValue
 
-from core.domain.copies import replace
 from core.domain.wording import shortened
 
 _UNSEEN = re.compile(

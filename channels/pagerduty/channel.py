@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 
 from channels import http
 from channels.pagerduty import render
 from channels.pagerduty.incidents import CallFailed, IncidentsApi, incident_of
-from core.domain.copies import replace
 from core.domain.notice import Ending, Message, Notice, Purpose, WhenCut
 from core.domain.people import Address
 from core.domain.suspension import Cut

@@ -11,7 +11,7 @@ notifications and screen readers say); …/reference/block-kit/block-elements/bu
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 
 from pydantic import JsonValue
@@ -35,7 +35,6 @@ from channels.slack.mrkdwn import (
 )
 from channels.slack.payloads import Carried, written
 from core.domain import earlier_answers
-from core.domain.copies import replace
 from core.domain.notice import Ending, Message, Notice, NoticeChoice, WhenCut, sight_needed
 from core.domain.suspension import ActionReport, ActionStatus, Cut, ResponseType, Sight, Status, Style
 from core.domain.wording import told_host, told_report

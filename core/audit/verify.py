@@ -10,13 +10,12 @@ from __future__ import annotations
 import hmac
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, BaseModel, Field, JsonValue, TypeAdapter, ValidationError
 
 from core.audit.export import seal_file
-from core.domain.copies import replace
 from core.domain.renewed_key import keys_of
 from core.store.chain import Broken, Chain, Fault, Start, is_start
 from core.store.event_log import Logged

@@ -15,14 +15,13 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 import structlog
 
 from core.database.database import Database, Tx
 from core.delivery.queues import Lanes
-from core.domain.copies import replace
 from core.engine.transitions import LEASE
 from core.ports import Clock
 from core.store import outbox

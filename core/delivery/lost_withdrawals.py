@@ -14,7 +14,7 @@ Source: API.md §6; facts on channels §F ("resolve lost"); docs/decisions/0096.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import Enum, auto
 from functools import partial
@@ -24,7 +24,6 @@ import structlog
 
 from core.database.database import Database, Tx
 from core.delivery import alerts
-from core.domain.copies import replace
 from core.domain.suspension import Suspension
 from core.engine.refresh import is_refresh
 from core.engine.transitions import Transitions

@@ -9,13 +9,12 @@ Source: API.md §2, "Whom to ask"; docs/decisions/0024.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from pydantic import JsonValue
 
 from core.database.database import Database, Tx
-from core.domain.copies import replace
 from core.domain.identities import as_known
 from core.domain.people import Address, RecipientKind
 from core.domain.quorum import answer_of

@@ -10,13 +10,12 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import islice
 from weakref import WeakValueDictionary
 
 from core.delivery.turns import Turns, Width
-from core.domain.copies import replace
 from core.domain.suspension import Suspension
 from core.store.outbox import Row, RowKind
 from core.work.presence import since_start

@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 import random
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import assert_never
 
@@ -29,7 +30,6 @@ from core.delivery.queues import Lanes
 from core.delivery.read_ahead import ReadAhead
 from core.delivery.tries import NOT_WANTED, Dropped, NotOurs, OnHold, Tries
 from core.delivery.turns import LINGERS_AFTER, whole_second
-from core.domain.copies import replace
 from core.domain.intent import Intent
 from core.domain.suspension import Suspension
 from core.domain.vocabulary import AttemptRefused

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta, tzinfo
 from typing import Any, assert_never, cast
 
@@ -25,7 +25,6 @@ from core.delivery.pause import Pausing
 from core.delivery.read_ahead import ReadAhead
 from core.domain.callback import ASKED_BACK
 from core.domain.clarification import awaited
-from core.domain.copies import replace
 from core.domain.notice import (
     DEFAULT_LANGUAGE,
     Links,

@@ -8,11 +8,11 @@ Source: API.md §2, ``clarify``; docs/decisions/0010.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from pydantic import JsonValue
 
-from core.domain.copies import replace
 from core.domain.suspension import Ask, Clarification, Suspension
 from core.domain.vocabulary import (
     CLARIFICATION_LAPSED,

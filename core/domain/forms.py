@@ -10,14 +10,13 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from enum import StrEnum
 from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from core.domain.copies import replace
 from core.domain.json_schema import field_problem
 from core.domain.known_fields import ALLOWED, KnownKind, fits, known_kind
 

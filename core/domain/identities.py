@@ -8,7 +8,8 @@ Source: API.md §1, ``people[].aliases``; docs/decisions/0028.
 
 from __future__ import annotations
 
-from core.domain.copies import replace
+from dataclasses import replace
+
 from core.domain.people import IdentityOf, canonical
 from core.domain.suspension import Given, Suspension
 

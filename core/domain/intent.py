@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple, TypeVar
 
 from pydantic import JsonValue
 
-from core.domain.copies import replace
 from core.domain.intent_links import Hold, Link
 from core.errors import (
     AlreadySuspended,
@@ -50,7 +49,7 @@ _MOVES = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Intent:
     """``log_length`` and ``log_mac`` are the head of its event chain, ``log_seal`` proves that we have set it
     (:data:`UNBORN`: nothing has been written yet). ``state`` is without the reserved key. ``links`` says where others

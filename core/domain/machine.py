@@ -10,13 +10,13 @@ Source: RFC-0025 §2, §3, §6; RFC-0026 §2 rule 5, §4; issue 186; API.md §2,
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from pydantic import JsonValue
 
 from core.domain import clarification, quorum
-from core.domain.copies import replace
 from core.domain.people import canonical
 from core.domain.suspension import (
     CLOSED,

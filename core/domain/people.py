@@ -149,7 +149,7 @@ class Actor:
         return Role.OPERATOR in self.roles and not self.reads_all
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Address:
     """One place to send to. ``value`` is in the channel's own words: ``C…``/``U…``, a mailbox, a PagerDuty service.
 

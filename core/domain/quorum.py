@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from pydantic import JsonValue
 
-from core.domain.copies import replace
 from core.domain.people import canonical
 from core.domain.suspension import Ask, Given, Status, Suspension, Via
 from core.domain.vocabulary import ANSWER_CHANGED, ANSWER_RECORDED, AnswerGiven, Event, Outcome

@@ -35,7 +35,7 @@ LARGEST_STATE = 512 * 1024
 """Bytes of a value as compact JSON in UTF-8 (API.md §2)."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class AskRequest:
     """A suspension as it is asked for. Absent fields are ``None`` (or empty), as on the wire."""
 

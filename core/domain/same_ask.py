@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from core.domain.copies import replace
 from core.domain.request import AskRequest
 from core.domain.suspension import AskDigests, ResponseType, Status, Suspension
 from core.domain.wording import stated_risk

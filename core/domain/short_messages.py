@@ -4,9 +4,9 @@ ended and that it failed. Every channel says the same. Pure.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import tzinfo
 
-from core.domain.copies import replace
 from core.domain.notice import Message, Purpose, build_ending
 from core.domain.quorum import answer_of
 from core.domain.suspension import Status, Suspension

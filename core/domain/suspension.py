@@ -105,7 +105,7 @@ class FallbackPolicy(StrEnum):
         return self is not FallbackPolicy.FAIL
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Choice:
     """One option the responder may pick (RFC-0025 §4.2)."""
 
@@ -213,7 +213,7 @@ class AskDigests:
     terms: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Ask:
     """Everything about a suspension that never changes once it is open.
 
@@ -420,7 +420,7 @@ class Ended:
     reported: ActionReport | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Suspension:
     """One question and how far it has come.
 

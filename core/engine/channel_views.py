@@ -10,13 +10,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import ParamSpec, TypeVar
 
 from pydantic import JsonValue
 
-from core.domain.copies import replace
 from core.domain.notice import Links, Notice, WhenCut, build_notice, sight_needed
 from core.domain.redaction.redaction import Redaction
 from core.domain.suspension import Cut, Sight, Suspension

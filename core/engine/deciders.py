@@ -9,11 +9,10 @@ Source: API.md §3, "The end", and §5; docs/decisions/0093, 0097.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from core.database.database import Tx
-from core.domain.copies import replace
 from core.domain.notice import Message, Purpose
 from core.domain.people import Address
 from core.domain.quorum import decisions

@@ -11,10 +11,9 @@ Source: API.md §2, §3, §8; RFC-0026 §4, §5; docs/decisions/0008-quiet-hours
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from core.domain.copies import replace
 from core.domain.hours import quiet_times
 from core.domain.people import parse_recipient
 from core.domain.policy import PolicyFields, ResolvedPolicy, resolve_policy

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TypeVar
 
@@ -19,7 +20,6 @@ from sqlalchemy.exc import IntegrityError
 from core.database.call_deadlines import LONG
 from core.database.database import Database, Tx
 from core.domain.answers import GivenAnswer
-from core.domain.copies import replace
 from core.domain.identities import as_known
 from core.domain.intent import Intent, IntentStatus, check_version
 from core.domain.notice import WhenCut

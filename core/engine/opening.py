@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from core.database.database import Tx
-from core.domain.copies import replace
 from core.domain.intent import Intent, IntentStatus, check_suspendable, check_version, title_of
 from core.domain.machine import open_suspension
 from core.domain.policy import PolicyFields, policy_fields

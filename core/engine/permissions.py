@@ -6,12 +6,11 @@ Source: API.md §2, "Who may answer", §4, ``answers_required``; RFC-0025 §11; 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from core.domain.answers import GivenAnswer
 from core.domain.audience import Audience, audience_of
-from core.domain.copies import replace
 from core.domain.people import Actor, Address, RecipientKind, Role, canonical, parse_recipient
 from core.domain.request import AskRequest
 from core.domain.suspension import PlannedAttempt, Suspension

@@ -6,11 +6,10 @@ Source: API.md §2, "Whom to ask"; RFC-0026 §4.2(3), §11.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pydantic import JsonValue
 
-from core.domain.copies import replace
 from core.domain.people import Recipient, RecipientKind, parse_recipient
 from core.domain.policy import PolicyFields, ResolvedPolicy
 from core.domain.request import AskRequest, AttemptProblem
@@ -29,7 +28,7 @@ from core.ports import Responders
 from core.store.outbox import NOBODY_ON_CALL
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Plan:
     attempts: tuple[PlannedAttempt, ...]
     problems: tuple[AttemptProblem, ...]

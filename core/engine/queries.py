@@ -8,7 +8,7 @@ Source: API.md §2, §3, §5.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import sqlalchemy as sa
@@ -16,7 +16,6 @@ from pydantic import JsonValue
 
 from core.database.database import Database, Tx
 from core.domain.audience import audience_of
-from core.domain.copies import replace
 from core.domain.identities import as_known
 from core.domain.people import Actor, Address, Role
 from core.domain.suspension import Suspension

@@ -10,8 +10,8 @@ Source: API.md §2, "Whom to ask"; RFC-0026 §11.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
-from core.domain.copies import replace
 from core.domain.identities import as_known
 from core.domain.people import Address, RecipientKind, parse_recipient
 from core.domain.quorum import answer_of

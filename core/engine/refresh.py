@@ -9,13 +9,12 @@ Source: docs/decisions/0017.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from pydantic import JsonValue
 
 from core.database.database import Tx
-from core.domain.copies import replace
 from core.domain.suspension import Suspension
 from core.domain.vocabulary import (
     ANSWER_CHANGED,

@@ -6,14 +6,13 @@ The engine (answers, claims, the clock) and the relay (refused deliveries) move 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Protocol, assert_never
 
 from core.database.database import Tx
 from core.domain.callback import asked_back_body, callback_body, lane_of_callback
-from core.domain.copies import replace
 from core.domain.intent import Dependent, Intent, IntentStatus
 from core.domain.machine import decide
 from core.domain.notice import Message, Purpose

@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from core.database.database import Tx
-from core.domain.copies import replace
 from core.domain.notice import LinkTo, Message, Opens, Purpose
 from core.domain.people import Address
 from core.domain.suspension import Suspension

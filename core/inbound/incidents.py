@@ -8,13 +8,12 @@ Source: API.md §3 (claims); facts on channels §C2, §C5; docs/decisions/0024.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from core.database.database import Database, Tx
 from core.delivery.lost_withdrawals import Sighting, sighted
 from core.delivery.on_call import again
-from core.domain.copies import replace
 from core.domain.incident_claims import TAKES, Move, let_go, standing, with_move
 from core.domain.intent import Intent
 from core.domain.people import Actor

@@ -9,7 +9,7 @@ Source: API.md §1, §5; docs/decisions/0032.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,7 +18,6 @@ import sqlalchemy as sa
 from core.database.database import Tx
 from core.database.locks import lock_table
 from core.database.upserts import upsert
-from core.domain.copies import replace
 from core.store.tables import api_keys
 
 FOR_GOOD = datetime(1970, 1, 1, tzinfo=UTC)

@@ -58,7 +58,7 @@ SUBSCRIBERS = "subscribers"
 """The ``channel`` of rows that bring events to subscriptions. An older process leaves it alone."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Row:
     """One message on its way. ``id`` is the delivery id, the ``webhook-id`` of a callback; ``lane`` the place that it
     takes turns with (``core/delivery/turns.py``)."""

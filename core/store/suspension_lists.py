@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -19,7 +19,6 @@ import sqlalchemy as sa
 
 from core.database.prepared import Prepared
 from core.database.recordsets import compact, values
-from core.domain.copies import replace
 from core.domain.people import Actor
 from core.domain.suspension import Status, Suspension
 from core.store import search

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from core.delivery.queues import FRESH, Lanes
 from core.delivery.turns import CAPACITY, Width
-from core.domain.copies import replace
 from tests.core.examples import answered, hourly
 from tests.core.store_examples import in_hand
 

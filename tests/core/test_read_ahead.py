@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -11,7 +12,6 @@ from core.database.database import Database, Tx
 from core.delivery.queues import FRESH, Lanes
 from core.delivery.read_ahead import AHEAD, ReadAhead
 from core.delivery.turns import CAPACITY, Width
-from core.domain.copies import replace
 from core.domain.suspension import Suspension
 from core.store import suspensions
 from core.store.outbox import Row

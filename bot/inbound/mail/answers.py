@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import tzinfo
 from functools import partial
 from typing import assert_never
@@ -37,7 +37,6 @@ from channels.grammar.forms import as_lines, form_schema_of
 from channels.grammar.language import first_known
 from channels.grammar.reader import Circumstances, ClaimWord, Matched, Nothing, Reading, Unclear, first_line
 from core.domain.answers import GivenAnswer
-from core.domain.copies import replace
 from core.domain.notice import Message, Proposal, shown_choices
 from core.domain.reception import (
     AlreadyYours,

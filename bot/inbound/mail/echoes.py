@@ -10,13 +10,12 @@ Source: API.md §6 ("What a reply means"); docs/decisions/0103.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import tzinfo
 
 from channels.email.reply_words import ReplyWords, reply_words
 from channels.grammar.reader import way_to_write
 from core.domain.action import shown_action
-from core.domain.copies import replace
 from core.domain.notice import DEFAULT_LANGUAGE, LinkTo, Message, NoticeChoice, Opens, Proposal, Purpose, shown_choices
 from core.domain.short_messages import about
 from core.domain.silence import Comes, silence_of

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import structlog
 
@@ -21,7 +21,6 @@ from bot.inbound.mail.bounces import CHANNEL, Returns
 from channels.email.authentication import LAST_REPLY, LastReply
 from channels.email.classify import MailKind
 from channels.email.inbound import Inbound, MailRules, read_mail, unreadable
-from core.domain.copies import replace
 from core.domain.tokens import TokenPurpose
 from core.engine.engine import Engine
 from core.engine.signature_lines import SignatureLines

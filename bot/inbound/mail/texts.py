@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import tzinfo
 
-from core.domain.copies import replace
 from core.domain.machine import held_until, next_attempt_at
 from core.domain.notice import LinkTo, Message, Opens, Purpose, build_ending, shown_choices
 from core.domain.short_messages import about, in_brief, recorded_partly

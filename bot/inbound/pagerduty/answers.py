@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum, auto
 
@@ -33,7 +33,6 @@ from channels.pagerduty.webhooks import (
     read_note,
 )
 from core.domain.answers import GivenAnswer
-from core.domain.copies import replace
 from core.domain.incident_claims import IncidentChange, Move
 from core.domain.notice import Message, Proposal, shown_choices
 from core.domain.people import Actor, Address

@@ -8,10 +8,10 @@ works with these people. What is shown of a question is what PagerDuty may be sh
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from channels.grammar.reader import way_to_write
 from channels.pagerduty.render import note_that_answers
-from core.domain.copies import replace
 from core.domain.notice import Message, Proposal, Purpose, build_ending, shown_choices
 from core.domain.short_messages import about, recorded_partly
 from core.domain.suspension import Suspension

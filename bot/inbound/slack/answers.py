@@ -7,7 +7,7 @@ Every way through ends in ``Engine.respond`` or ``Engine.claim``; what these ret
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import structlog
 from pydantic import JsonValue
@@ -20,7 +20,6 @@ from channels.slack.modals import ANSWER_BLOCK, GIVE_ONE, REASON_BLOCK, answer_m
 from channels.slack.payloads import Sign, read_option
 from channels.slack.render import Way, way
 from core.domain.answers import GivenAnswer
-from core.domain.copies import replace
 from core.domain.notice import Links, Notice, WhenCut, build_ending, build_notice, sight_needed
 from core.domain.people import Actor, Recipient, RecipientKind, parse_recipient
 from core.domain.reception import (

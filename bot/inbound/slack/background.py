@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
@@ -22,7 +23,6 @@ from channels.slack.errors import CAUGHT, THREAD_GONE, TOO_LONG, failure_of
 from channels.slack.interactions import Reach
 from channels.slack.modals import told_modal
 from channels.slack.mrkdwn import escaped
-from core.domain.copies import replace
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 import structlog
@@ -23,7 +23,6 @@ from channels.slack.interactions import Who
 from channels.slack.people import LookupFailed, SlackPeople
 from core import ports
 from core.domain.audience import audience_of
-from core.domain.copies import replace
 from core.domain.people import Actor, RecipientKind, parse_recipient
 from core.domain.suspension import Suspension
 from core.engine.inbox import Inbox, InboxPage

@@ -9,7 +9,7 @@ Source: facts on channels §F, "thread reply text"; docs/decisions/0017.
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import structlog
 
@@ -22,7 +22,6 @@ from channels.slack.errors import CAUGHT, failure_of
 from channels.slack.events import UserMessage, as_typed, delivery_of_thread
 from channels.slack.interactions import Reach
 from core.domain.answers import GivenAnswer
-from core.domain.copies import replace
 from core.domain.reception import Recorded
 from core.domain.suspension import ResponseType, Suspension
 from core.inbound.reports import Incoming

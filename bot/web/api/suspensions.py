@@ -6,6 +6,7 @@ Source: API.md §2; RFC-0025 §5; RFC-0026 §4.
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 from typing import Annotated, Any, Literal
 
@@ -20,7 +21,6 @@ from bot.web.api.paging import TEXT, Cursor, IdempotencyKey, Limit, OptionalIfMa
 from bot.web.api.replies import BODY, refusals, reply
 from bot.web.api.timeline import TimelineReply, timeline_json
 from core.domain.answers import recorded_payload
-from core.domain.copies import replace
 from core.domain.policy import ResolvedPolicy
 from core.domain.record import SuspensionReply
 from core.domain.redaction.redaction import PAGE

@@ -13,6 +13,7 @@ Source: RFC-0025 §5; RFC-0026 §4.1; API.md §7; facts on OpenIntent §3.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi.exceptions import RequestValidationError
@@ -20,7 +21,6 @@ from pydantic import BaseModel, Field, JsonValue, ValidationError
 from pydantic_core import ErrorDetails
 
 from bot.web.api.requests import ChoiceBody, SuspendBody
-from core.domain.copies import replace
 from core.domain.intent import RESERVED, Patch
 from core.domain.policy import PolicyFields, RetryPolicyFields, RungFields
 from core.errors import InvalidRequest

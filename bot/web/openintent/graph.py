@@ -5,6 +5,7 @@ Source: RFC-0002; API.md §7; decision 0059.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request, Response
@@ -18,7 +19,6 @@ from bot.web.api.suspensions import Id, replayed
 from bot.web.openintent import intent_bodies, intent_replies
 from bot.web.openintent.intent_replies import aggregate_json, intent_json
 from bot.web.openintent.intents import created, new_intent, with_etag
-from core.domain.copies import replace
 from core.domain.intent import IntentStatus
 from core.domain.people import Actor
 from core.domain.wire import Open

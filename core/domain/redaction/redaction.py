@@ -9,13 +9,12 @@ Source: RFC-0026 §11; RFC-0025 §11; API.md §8.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
 
 from pydantic import JsonValue
 
-from core.domain.copies import replace
 from core.domain.earlier_answers import LONGEST
 from core.domain.redaction.finders import REST, CharacterBudget, Note, TreeFinder, ignore
 from core.domain.redaction.kinds import Finding, FindingKind

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import sqlalchemy as sa
 
 from core.database.database import Tx
 from core.domain.answers import GivenAnswer
-from core.domain.copies import replace
 from core.domain.intent_links import Link
 from core.domain.people import Actor
 from core.domain.reception import Reception

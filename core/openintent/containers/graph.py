@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple
 
 import sqlalchemy as sa
 
 from core.database.database import Database, Tx
-from core.domain.copies import replace
 from core.domain.intent import Intent, check_version
 from core.domain.intent_links import Link
 from core.domain.people import Actor

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 import sqlalchemy as sa
 from pydantic import JsonValue
 
 from core.database.database import Database, Tx
-from core.domain.copies import replace
 from core.domain.intent import Intent, IntentStatus, replace_state
 from core.domain.intent_links import EdgeKind, Link
 from core.domain.people import Actor

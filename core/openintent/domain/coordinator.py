@@ -9,13 +9,12 @@ Source: RFC-0013; RFC-0026 §3; API.md §7; decision 0062.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
 from pydantic import JsonValue
 
-from core.domain.copies import replace
 from core.domain.vocabulary import Event
 from core.errors import InvalidTransition
 

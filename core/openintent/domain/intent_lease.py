@@ -10,11 +10,10 @@ Source: RFC-0003; RFC-0025 §2; API.md §7; decision 0055.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from core.domain.copies import replace
 from core.domain.intent import Intent, IntentStatus, Wait
 from core.errors import IntentNotActive, ScopeNotHeld
 

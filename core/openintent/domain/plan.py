@@ -6,13 +6,12 @@ Source: RFC-0012 (states); RFC-0026 §2 rule 4 (``suspended_tasks``); API.md §7
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 
 from pydantic import JsonValue
 
-from core.domain.copies import replace
 from core.errors import InvalidRequest, InvalidTransition, PlanEnded, VersionConflict
 from core.openintent.domain.task import TaskStatus
 

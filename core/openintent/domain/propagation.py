@@ -10,11 +10,10 @@ Source: RFC-0002 (graph, completion gate); RFC-0026 §2, §3; API.md §7, "Block
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Generic
 
-from core.domain.copies import replace
 from core.domain.intent import Intent, IntentStatus, Moving
 from core.domain.intent_links import HOLD_OF, EdgeKind, Hold
 from core.domain.vocabulary import STATUS_CHANGED, Event

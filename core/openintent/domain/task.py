@@ -9,13 +9,12 @@ Source: RFC-0012 (states), by way of RFC-0010 ("task-level retry policies") and 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
 from pydantic import JsonValue
 
-from core.domain.copies import replace
 from core.errors import InvalidTransition, TaskNotClaimable, VersionConflict
 
 

@@ -12,7 +12,7 @@ Source: API.md §7; docs/decisions/0053-the-published-clients-suspend.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TypeVar
 
@@ -21,7 +21,6 @@ from pydantic import JsonValue
 from sqlalchemy.exc import IntegrityError
 
 from core.database.database import Database, Tx
-from core.domain.copies import replace
 from core.domain.intent import (
     Intent,
     IntentStatus,

@@ -6,9 +6,9 @@ Both ends of a link are locked, and know of it: the one by its edge, the other b
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from core.database.database import Tx
-from core.domain.copies import replace
 from core.domain.intent import Intent
 from core.domain.intent_links import EdgeKind, Link
 from core.domain.people import Actor

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import sqlalchemy as sa
 
 from core.database.database import Database, Tx
-from core.domain.copies import replace
 from core.domain.intent import Intent
 from core.domain.people import OWN_KEY, Actor, key_name
 from core.domain.vocabulary import Event

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 import sqlalchemy as sa
 from pydantic import JsonValue
 
 from core.database.database import Tx
-from core.domain.copies import replace
 from core.domain.intent import Intent, IntentStatus
 from core.domain.intent_links import Link
 from core.domain.wire import JsonObject, instant

@@ -8,6 +8,7 @@ that alone. So what it left undone is what differs. Looks every half minute; a l
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Protocol
@@ -15,7 +16,6 @@ from typing import Protocol
 import sqlalchemy as sa
 
 from core.database.database import Database, Tx
-from core.domain.copies import replace
 from core.domain.intent import Intent, IntentStatus
 from core.domain.intent_links import EdgeKind, Link
 from core.openintent.domain.propagation import settled

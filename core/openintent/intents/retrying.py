@@ -12,13 +12,12 @@ from __future__ import annotations
 import random
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 
 from core.database.database import Database, Tx
-from core.domain.copies import replace
 from core.domain.intent import Intent, IntentStatus
 from core.domain.people import Actor, Role
 from core.domain.vocabulary import Event

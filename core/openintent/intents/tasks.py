@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import sqlalchemy as sa
 
 from core.database.database import Database, Tx
-from core.domain.copies import replace
 from core.domain.intent import Intent, IntentStatus
 from core.domain.intent_links import Link
 from core.domain.people import Actor

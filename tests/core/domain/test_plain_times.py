@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.domain.copies import replace
 from core.domain.machine import decide, open_suspension
 from core.domain.plain_times import PlainTimes, rescheduled
 from core.domain.suspension import Suspension

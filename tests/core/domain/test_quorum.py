@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from core.domain import quorum
-from core.domain.copies import replace
 from core.domain.machine import decide
 from core.domain.record import record_json
 from core.domain.suspension import Choice, ResponseType, Status, Suspension

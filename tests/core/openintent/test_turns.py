@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -11,7 +12,6 @@ import pytest
 from core.delivery.rings import place_of
 from core.delivery.turns import ALL_LANES, AT_ONE_PLACE, CAPACITY, LONGEST_REST, PROMPT, SLOW_SENDS, Turns, Width
 from core.domain.callback import lane_of_callback
-from core.domain.copies import replace
 from core.store.outbox import Row
 from tests.core.examples import after
 from tests.core.store_examples import in_hand
