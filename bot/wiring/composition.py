@@ -159,7 +159,7 @@ def wire(
     health = _health(settings, database, parts)
     news = hub.elsewhere = News(database, hub, health=health) if database.is_shared else None
     work = work or _work_on(database, clock, hub)
-    lanes = _lanes(channels, agents, alone=not database.is_shared)
+    lanes = _lanes(channels, agents)
     log_key = root.derive_renewed("event-log")
     metrics = Metrics()
     consequences = Consequences(hub.announce_intents, log_key)
@@ -299,14 +299,14 @@ def wire(
     )
 
 
-def _lanes(channels: Mapping[str, Channel], agents: CallbackAgents, *, alone: bool) -> Lanes:
+def _lanes(channels: Mapping[str, Channel], agents: CallbackAgents) -> Lanes:
     """A lane's width is its sender's, and stays if the channel is replaced."""
     widths = {name: Width(one.lanes, one.lane_width) for name, one in channels.items()}
     calls = {
         outbox.AGENTS: Width(agents.lanes, agents.lane_width),
         outbox.SUBSCRIBERS: Width(agents.event_lanes, agents.event_lane_width),
     }
-    return Lanes({**widths, **calls}, alone=alone)
+    return Lanes({**widths, **calls})
 
 
 def _planner(settings: Settings, people: Directory, channels: Mapping[str, Channel]) -> Planner:

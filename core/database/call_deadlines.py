@@ -40,8 +40,6 @@ class Tx:
     """Intents that were locked before the job began (:class:`BeginAgain`)."""
     turns: tuple[str, ...] = ()
     """What it has waited for, in order, before it locked anything (:func:`core.store.idempotency.wait_turn`)."""
-    written: dict[str, Any] = field(default_factory=dict)
-    """Suspensions as this transaction has last written them, by id."""
 
     def after_commit(self, hook: Callable[[], None]) -> None:
         """Run ``hook`` in the event loop once this transaction is committed; never if it is not."""

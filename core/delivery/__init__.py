@@ -2,10 +2,9 @@
 
 Read ``relay`` first: a row's way from the lease to its outcome; then ``tries``: how it is sent. Rows wait in ``queues``
 (memory) and ``backlog`` (the database beyond it); ``turns`` says whose turn it is. ``leases`` says whether a row is
-still ours to send, ``read_ahead`` reads what the next ones ask.
-``links`` and ``on_call`` complete a row as it is sent. ``pause`` holds new notices back. ``confirmation`` looks
-afterwards: did it arrive, and was anything left open? ``lost_withdrawals`` looks whether what was withdrawn is gone.
-``alerts`` tells the operators.
+still ours to send. ``links`` and ``on_call`` complete a row as it is sent. ``pause`` holds new notices back.
+``confirmation`` looks afterwards: did it arrive, and was anything left open? ``lost_withdrawals`` looks whether what
+was withdrawn is gone. ``alerts`` tells the operators.
 
 An *attempt* asks a person again and is the engine's business. A *try* repeats a send and is ours.
 

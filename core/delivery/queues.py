@@ -12,59 +12,32 @@ import uuid
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from itertools import islice
-from weakref import WeakValueDictionary
 
 from core.delivery.turns import Turns, Width
-from core.domain.suspension import Suspension
-from core.store.outbox import Row, RowKind
+from core.store.outbox import Row
 from core.work.presence import since_start
 
 USUAL_WIDTH = Width(4)
-FRESH = timedelta(milliseconds=100)
-"""How long a question as it was written or read is as good as one read now if others may write it too: on a busy day
-that takes as long."""
-
-
-@dataclass(slots=True, weakref_slot=True)
-class _Seen:
-    """A question that rows in hand ask: as it was at ``at``, ``None`` if nobody knows. Who began to read it before
-    ``since`` may have missed a change."""
-
-    since: timedelta
-    suspension: Suspension | None = None
-    at: timedelta = timedelta(0)
-
-    def take(self, suspension: Suspension, at: timedelta) -> None:
-        """Whoever read it may come later than whoever has written it since."""
-        if self.suspension is None or suspension.version >= self.suspension.version:
-            self.suspension, self.at = suspension, at
 
 
 @dataclass(frozen=True, slots=True)
 class _InHand:
-    """``sure_at``: when its lease was known to stand, by the clock that goes on while the process is frozen.
-    ``seen`` is the question of a notice."""
+    """``sure_at``: when its lease was known to stand, by the clock that goes on while the process is frozen."""
 
     row: Row
     sure_at: timedelta
-    seen: _Seen | None
 
 
 class Lanes:
     """Rows leased to this process and not yet settled. ``owner`` is new with every start.
 
-    ``channels`` have the widths of their senders. ``elapsed`` is time since the host was started, never set back. If
-    the process is ``alone``, nobody else writes questions. What is held of one is then as good as reading it: every
-    change is told to :meth:`wrote` or :meth:`wrote_unseen`.
+    ``channels`` have the widths of their senders. ``elapsed`` is time since the host was started, never set back.
     """
 
     def __init__(
         self,
         channels: Mapping[str, Width] | Iterable[str],
         elapsed: Callable[[], timedelta] = since_start,
-        *,
-        alone: bool = False,
     ) -> None:
         widths = channels if isinstance(channels, Mapping) else dict.fromkeys(channels, USUAL_WIDTH)
         self.owner = uuid.uuid4().hex
@@ -72,9 +45,6 @@ class Lanes:
         self._turns = {channel: Turns(width) for channel, width in widths.items()}
         self._ready = {channel: asyncio.Event() for channel in widths}
         self._in_hand: dict[str, _InHand] = {}
-        self.alone = alone
-        self._seen: WeakValueDictionary[str, _Seen] = WeakValueDictionary()
-        """By the question's id, for as long as a row in hand asks it."""
         self._empty = asyncio.Event()
         self._empty.set()
         self._open = False
@@ -134,7 +104,7 @@ class Lanes:
         """Take ``rows``, which were leased to :attr:`owner` after ``sure_at``."""
         sure_at = self.elapsed() if sure_at is None else sure_at
         for row in rows:
-            self._in_hand[row.id] = _InHand(row, sure_at, self._seen_by(row))
+            self._in_hand[row.id] = _InHand(row, sure_at)
             self._turns[row.channel].add(row)
             self._ready[row.channel].set()
         if rows:
@@ -179,50 +149,9 @@ class Lanes:
         """Wait until everything taken so far is settled."""
         await self._empty.wait()
 
-    # --- Their suspensions --------------------------------------------------------------------------------------------
-
-    def just_seen(self, row: Row) -> Suspension | None:
-        """The question of ``row`` as it was last written or read while that was in hand. If others write too, only if
-        that is less than :data:`FRESH` ago."""
-        held = self._in_hand.get(row.id)
-        if held is None or held.seen is None:
-            return None
-        return held.seen.suspension if self.alone or self.elapsed() - held.seen.at <= FRESH else None
-
-    def read(self, found: Mapping[str, Suspension], at: timedelta) -> None:
-        """These suspensions (by id) were read after ``at``."""
-        for suspension_id, suspension in found.items():
-            if (seen := self._seen.get(suspension_id)) is not None and at >= seen.since:
-                seen.take(suspension, at)
-
-    def wrote(self, written: Mapping[str, Suspension], at: timedelta) -> None:
-        """These suspensions (by id) are committed as they stand here. ``at`` is when they were written."""
-        for suspension_id, suspension in written.items():
-            if (seen := self._seen.get(suspension_id)) is not None:
-                seen.take(suspension, at)
-
-    def wrote_unseen(self) -> None:
-        """Suspensions were changed just now that nobody has read: whatever is held may be out of date."""
-        now = self.elapsed()
-        for seen in self._seen.values():
-            seen.suspension, seen.since = None, now
-
-    def _seen_by(self, row: Row) -> _Seen | None:
-        if row.kind is not RowKind.NOTIFY or row.suspension_id is None:
-            return None
-        seen = self._seen.get(row.suspension_id)
-        if seen is None:
-            seen = self._seen[row.suspension_id] = _Seen(self.elapsed())
-        return seen
-
     def is_waited_for(self, channel: str) -> bool:
         """Whether rows wait for a turn there."""
         return self._turns[channel].waiting > 0
-
-    def following(self, channel: str, most: int) -> list[Row]:
-        """So many of the rows that wait: those whose turn comes next, where there is but one lane."""
-        turns = self._turns[channel]
-        return [*islice(turns, min(most, turns.waiting))]  # and goes through no more of the lanes that are idle
 
     # --- Leases -------------------------------------------------------------------------------------------------------
 

@@ -27,7 +27,6 @@ from core.delivery.on_call import OnCallAddresses
 from core.delivery.pause import Pausing
 from core.delivery.portions import Portions
 from core.delivery.queues import Lanes
-from core.delivery.read_ahead import ReadAhead
 from core.delivery.tries import NOT_WANTED, Dropped, NotOurs, OnHold, Tries
 from core.delivery.turns import LINGERS_AFTER, whole_second
 from core.domain.intent import Intent
@@ -113,7 +112,6 @@ class Relay:
             Leases(database, lanes, clock, beat),
             OnCallAddresses(database, transitions, clock, lanes.owner),
             subscribers,
-            ReadAhead(database, lanes),
         )
         self._beginners: list[asyncio.Task[None]] = []
         self._sends: set[asyncio.Task[None]] = set()

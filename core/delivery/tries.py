@@ -22,7 +22,6 @@ from core.delivery.leases import LeaseLost, Leases
 from core.delivery.links import LinkMaker
 from core.delivery.on_call import OnCallAddresses
 from core.delivery.pause import Pausing
-from core.delivery.read_ahead import ReadAhead
 from core.domain.callback import ASKED_BACK
 from core.domain.clarification import awaited
 from core.domain.notice import (
@@ -110,7 +109,6 @@ class Tries:
     leases: Leases
     on_call: OnCallAddresses
     subscribers: Subscribers
-    read_ahead: ReadAhead
 
     async def once(self, row: Row) -> Delivery | Dropped | OnHold | NotOurs:
         try:
@@ -145,7 +143,7 @@ class Tries:
                 assert_never(unknown)
 
     async def _notify(self, row: Row, sending: Sending) -> Delivery | Dropped | OnHold:
-        suspension = await self.read_ahead.question(row)
+        suspension = await self._suspension(row)
         channel = self.channels.get(row.channel)
         if suspension is None or channel is None or row.address is None or row.attempt is None:
             return Refused("channel_not_configured", RefusalCause.SETUP)

@@ -74,10 +74,6 @@ class Sender(Protocol):
 
     def hand_over(self, rows: Sequence[Row], sure_at: timedelta | None = None) -> None: ...
 
-    def wrote(self, written: Mapping[str, Suspension], at: timedelta) -> None: ...
-
-    def wrote_unseen(self) -> None: ...
-
 
 @dataclass(slots=True)
 class Transitions:
@@ -152,7 +148,6 @@ class Transitions:
         self.alarm.within(tx, min(looks))
 
         def tell() -> None:
-            self.sender.wrote_unseen()
             for one in moved:
                 self.observer.rescheduled(one.times.suspension_id, one.ref, one.times.attempt, by)
 
@@ -181,7 +176,6 @@ class Transitions:
         """Keep a record that has moved nowhere: nothing is logged, nobody is told but those who wait for news of it.
         Its intent must be locked in this transaction."""
         suspensions.update(tx, replace(suspension, version=suspension.version + 1), version=suspension.version)
-        self._tell_sender(tx)
         self.hub.announce(tx, suspension.id)
 
     def note(self, tx: Tx, suspension: Suspension, events: tuple[Event, ...], intent: Intent, now: datetime) -> None:
@@ -236,7 +230,6 @@ class Transitions:
         topics = [one.id for one in moved]
         if logged:
             topics += [EVERYTHING, *(one.ask.intent_id for one in moved)]
-        self._tell_sender(tx)
         for one in moved:
             if not one.is_open:
                 self.hub.announce_end(tx, one)
@@ -244,10 +237,6 @@ class Transitions:
         looks = [one.look_at for one in moved if one.look_at is not None]
         if looks:
             self.alarm.within(tx, min(looks))
-
-    def _tell_sender(self, tx: Tx) -> None:
-        """What it holds of these questions is as they are committed."""
-        tx.after_commit(partial(self.sender.wrote, tx.written, self.sender.elapsed()))
 
     def dispatch(self, tx: Tx, rows: Sequence[Row]) -> None:
         """Write ``rows``; hand those that can go at once to the sender when the commit stands."""

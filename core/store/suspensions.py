@@ -84,7 +84,6 @@ def insert(tx: Tx, suspension: Suspension) -> None:
     )
     if suspension.is_open:
         inbox_entries.enter(tx, suspension, audience)
-    tx.written[suspension.id] = suspension
 
 
 def update(tx: Tx, suspension: Suspension, *, version: int) -> None:
@@ -95,7 +94,6 @@ def update(tx: Tx, suspension: Suspension, *, version: int) -> None:
         raise Conflict("The suspension has moved meanwhile; ask again.")
     entries = inbox_entries.enter if suspension.is_open else inbox_entries.leave
     entries(tx, suspension, audience)
-    tx.written[suspension.id] = suspension
 
 
 def update_all(tx: Tx, moved: Sequence[Suspension]) -> None:
@@ -105,7 +103,6 @@ def update_all(tx: Tx, moved: Sequence[Suspension]) -> None:
     rows = [(one.id, *_moving(one, audience).values()) for one, audience in zip(moved, audiences, strict=True)]
     _MOVED.run(tx.conn, rows, each=_MOVE, together=_MOVE_TOGETHER)
     inbox_entries.enter_all(tx, [*zip(moved, audiences, strict=True)])
-    tx.written |= {one.id: one for one in moved}
 
 
 _MOVING = (
@@ -170,7 +167,6 @@ def move_times(tx: Tx, moved: Sequence[Suspension]) -> None:
         for one in moved
     ]
     _MOVED_TIMES.run(tx.conn, rows, each=_MOVE_TIMES, together=_MOVE_TIMES_TOGETHER)
-    tx.written |= {one.id: one for one in moved}
 
 
 _TIMES = ("claim", "clarifications", "shift", "outage_shift", "look_at", "expires_at", "version")

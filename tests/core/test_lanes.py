@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
-from datetime import timedelta
 
 import pytest
 
-from core.delivery.queues import FRESH, Lanes
+from core.delivery.queues import Lanes
 from core.delivery.turns import CAPACITY, Width
-from tests.core.examples import answered, hourly
 from tests.core.store_examples import in_hand
 
 PATIENCE = 30.0
@@ -135,91 +132,3 @@ async def test_a_sender_waits_for_its_lane_alone(lanes: Lanes) -> None:
     lanes.hand_over([in_hand("mail", channel="email")])
     async with asyncio.timeout(PATIENCE):
         assert (await waiting).id == "mail"
-
-
-async def test_a_question_is_as_it_was_written_for_a_moment(lanes: Lanes) -> None:
-    elapsed, written = timedelta(0), hourly()
-    lanes.elapsed = lambda: elapsed
-    row, one = in_hand("a", suspension_id=written.id), in_hand("b", suspension_id="another")
-    lanes.hand_over([row, one])
-    lanes.wrote({written.id: written}, elapsed)
-    assert lanes.just_seen(row) == written
-    assert lanes.just_seen(one) is None
-    elapsed = FRESH * 2
-    assert lanes.just_seen(row) is None
-
-
-@pytest.fixture
-async def alone() -> Lanes:
-    """Nobody else writes to the database."""
-    lanes = Lanes({"slack": Width(CAPACITY)}, Ticking(), alone=True)
-    lanes.open()
-    return lanes
-
-
-class Ticking:
-    """An hour passes between two looks."""
-
-    def __init__(self) -> None:
-        self._now = timedelta(0)
-
-    def __call__(self) -> timedelta:
-        self._now += timedelta(hours=1)
-        return self._now
-
-
-async def test_alone_a_question_is_as_it_was_written_last_however_long_its_notice_waits(alone: Lanes) -> None:
-    asked, row = hourly(), in_hand("a", suspension_id=hourly().id)
-    alone.hand_over([row])
-    alone.wrote({asked.id: asked}, alone.elapsed())
-    assert alone.just_seen(row) == asked
-    ended = replace(answered(asked, asked.ask.suspended_at).suspension, version=asked.version + 1)
-    alone.wrote({asked.id: ended}, alone.elapsed())
-    assert alone.just_seen(row) == ended
-
-
-async def test_what_was_read_before_it_was_written_anew_is_out_of_date(alone: Lanes) -> None:
-    asked, row = hourly(), in_hand("a", suspension_id=hourly().id)
-    newer = replace(asked, version=asked.version + 1)
-    alone.hand_over([row])
-    begun = alone.elapsed()
-    alone.wrote({asked.id: newer}, alone.elapsed())
-    alone.read({asked.id: asked}, begun)
-    assert alone.just_seen(row) == newer
-
-
-async def test_what_was_changed_without_being_read_is_read_anew(alone: Lanes) -> None:
-    asked, row = hourly(), in_hand("a", suspension_id=hourly().id)
-    alone.hand_over([row])
-    alone.wrote({asked.id: asked}, alone.elapsed())
-    begun = alone.elapsed()
-    alone.wrote_unseen()
-    alone.read({asked.id: asked}, begun)
-    assert alone.just_seen(row) is None
-    alone.read({asked.id: asked}, alone.elapsed())
-    assert alone.just_seen(row) == asked
-
-
-async def test_two_notices_of_a_question_know_the_same_of_it(alone: Lanes) -> None:
-    asked = hourly()
-    first, second = in_hand("a", suspension_id=asked.id), in_hand("b", suspension_id=asked.id)
-    alone.hand_over([first])
-    alone.wrote({asked.id: asked}, alone.elapsed())
-    alone.hand_over([second])
-    await alone.next("slack")
-    alone.done(first)
-    assert (alone.just_seen(first), alone.just_seen(second)) == (None, asked)
-
-
-async def test_who_began_to_read_before_a_row_was_in_hand_may_have_missed_a_change(alone: Lanes) -> None:
-    """The row before it had known of that change, and has been sent."""
-    asked, newer = hourly(), replace(hourly(), version=hourly().version + 1)
-    first, second = in_hand("a", suspension_id=asked.id), in_hand("b", suspension_id=asked.id)
-    alone.hand_over([first])
-    begun = alone.elapsed()
-    alone.wrote({asked.id: newer}, alone.elapsed())
-    await alone.next("slack")
-    alone.done(first)
-    alone.hand_over([second])
-    alone.read({asked.id: asked}, begun)
-    assert alone.just_seen(second) is None
