@@ -376,10 +376,6 @@ class Observer(Protocol):
         """A suspension was opened or has moved; ``outcome`` is as it was written."""
         ...
 
-    def rescheduled(self, suspension_id: str, ref: str, attempt: int, by: timedelta) -> None:
-        """As :meth:`moved`, of one that an outage of ours has moved and that was not read whole for it."""
-        ...
-
     def looked(self, late: timedelta) -> None:
         """A suspension that was due was looked at, so long after it was due."""
         ...
@@ -404,9 +400,6 @@ class Observer(Protocol):
 
 class _Nobody:
     def moved(self, outcome: Outcome) -> None:
-        pass
-
-    def rescheduled(self, suspension_id: str, ref: str, attempt: int, by: timedelta) -> None:
         pass
 
     def looked(self, late: timedelta) -> None:

@@ -102,7 +102,6 @@ MODULES: Mapping[str, tuple[str, str]] = {
     "tasks": (LAYERS, "bot/web/openintent core/openintent/intents core/openintent/store"),
     "on_call": ("who is on call: asked of PagerDuty, and when a message is sent", "bot/people core/delivery"),
     "outages": (LAYERS, "core/engine core/store"),
-    "plain_times": (LAYERS, "core/domain core/store"),
     "outcomes": (
         "what came of it: of a click in Slack, of a run in the SDK",
         "bot/inbound/slack sdk/handraise/suspension",

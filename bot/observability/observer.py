@@ -19,7 +19,6 @@ from core.domain.vocabulary import (
     CANCELLED,
     EXPIRED,
     MESSAGE_RECEIVED,
-    RESCHEDULED,
     RESUMED,
     SUSPENDED,
     Event,
@@ -49,9 +48,6 @@ class Witness:
             self._metrics.resolution(suspension.status.value, waited.total_seconds())
         for event in outcome.events:
             log.info(line_name(event.type), suspension=suspension.ask.ref, **_fields(suspension, event))
-
-    def rescheduled(self, suspension_id: str, ref: str, attempt: int, by: timedelta) -> None:
-        log.info(line_name(RESCHEDULED), suspension=ref, attempt=attempt)
 
     def looked(self, late: timedelta) -> None:
         self._metrics.work_lag(late.total_seconds())

@@ -27,7 +27,7 @@ from core.domain.suspension import Suspension
 from core.domain.vocabulary import Rescheduled
 from core.engine.transitions import Transitions
 from core.ports import Clock
-from core.store import intents, outages, plain_times
+from core.store import intents, outages
 from core.store.outages import Behind, Place
 from core.store.suspensions import EVER
 
@@ -178,25 +178,18 @@ class CatchingUp:
     def _move(self, tx: Tx, suspension_ids: Sequence[str]) -> _Moved:
         """Those that are behind; whoever else has them locked left out."""
         now = self.clock.now()
-        newest = outages.newest(tx.conn)
-        plain = [] if newest is None else plain_times.behind_by(tx, suspension_ids, newest)
-        looks = [self.transitions.reschedule_plain(tx, plain, newest, now)] if plain and newest is not None else []
-        done = {one.times.suspension_id for one in plain}
-        rest = [one for one in suspension_ids if one not in done]
-        found = self._behind(tx, rest) if rest else []
+        found = self._behind(tx, suspension_ids)
+        if not found:
+            return _Moved(0, None, [])
         moving = [
             (one.suspension, _signals(one), intent) for one, intent in found if not one.suspension.ask.keeps_its_times
         ]
-        if found:
-            looks.append(self.transitions.reschedule(tx, moving, now))
-            outages.all_heard(tx, [one.suspension.id for one, _ in found], max(one.outages[-1].id for one, _ in found))
-        if plain or moving:
-            tx.after_commit(lambda: log.info("suspensions.rescheduled", count=len(plain) + len(moving)))
-        return _Moved(
-            len(plain) + len(found),
-            min((at for at in looks if at is not None), default=None),
-            [one.suspension.id for one, _ in found if _is_due(one, self.due_from)],
-        )
+        soonest = self.transitions.reschedule(tx, moving, now)
+        outages.all_heard(tx, [one.suspension.id for one, _ in found], max(one.outages[-1].id for one, _ in found))
+        if moving:
+            tx.after_commit(lambda: log.info("suspensions.rescheduled", count=len(moving)))
+        due_at_once = [one.suspension.id for one, _ in found if _is_due(one, self.due_from)]
+        return _Moved(len(found), soonest, due_at_once)
 
     def _behind(self, tx: Tx, suspension_ids: Sequence[str]) -> list[tuple[Behind, Dependent]]:
         held = intents.lock_free_of_suspensions(tx, suspension_ids)

@@ -17,7 +17,6 @@ from core.domain.intent import Dependent, Intent, IntentStatus
 from core.domain.machine import decide
 from core.domain.notice import Message, Purpose
 from core.domain.people import Address
-from core.domain.plain_times import rescheduled
 from core.domain.short_messages import clarified_message
 from core.domain.suspension import Suspension
 from core.domain.tokens import TokenMaker, TokenPurpose
@@ -47,11 +46,9 @@ from core.engine.recipients import addresses_of, personal_address, references_of
 from core.engine.withdrawals import Withdrawals
 from core.hub import EVERYTHING, Hub
 from core.ports import UNOBSERVED, Alarm, Channel, Observer, Responders
-from core.store import event_log, intents, markers, outbox, plain_times, sessions, signature_lines, suspensions, tokens
+from core.store import event_log, intents, markers, outbox, sessions, signature_lines, suspensions, tokens
 from core.store.markers import Marker
-from core.store.outages import Outage
 from core.store.outbox import Row, RowKind, RowStatus, tell_row
-from core.store.plain_times import Plain
 from core.surroundings import Surroundings
 
 LEASE = timedelta(seconds=90)
@@ -131,28 +128,6 @@ class Transitions:
         intents.advance_dependents(tx, event_log.append_all(tx, logs, now, self.log_key), now)
         self._tell_of(tx, [outcome for outcome, _ in moved])
         return min((at for outcome, _ in moved if (at := outcome.suspension.look_at) is not None), default=None)
-
-    def reschedule_plain(self, tx: Tx, moving: Sequence[Plain], outage: Outage, now: datetime) -> datetime | None:
-        """As :meth:`reschedule`, of those that were not read whole."""
-        by = outage.since(outage.silent_from)
-        moved, logs = list[Plain](), list[tuple[Dependent, Sequence[Event]]]()
-        for one in moving:
-            times, event = rescheduled(one.times, by)
-            moved.append(one._replace(times=times, version=one.version + 1, outage_shift=one.outage_shift + by))
-            logs.append((one.intent, (event,)))
-        plain_times.move(tx, moved, outage)
-        intents.advance_dependents(tx, event_log.append_all(tx, logs, now, self.log_key), now)
-        looks = [at for one in moved if (at := one.times.look_at) is not None]
-        ids = [one_id for one in moved for one_id in (one.times.suspension_id, one.intent.id)]
-        self.hub.announce(tx, EVERYTHING, *ids)
-        self.alarm.within(tx, min(looks))
-
-        def tell() -> None:
-            for one in moved:
-                self.observer.rescheduled(one.times.suspension_id, one.ref, one.times.attempt, by)
-
-        tx.after_commit(tell)
-        return min(looks)
 
     def ask_again(self, tx: Tx, asking: Sequence[tuple[Outcome, Sequence[Row], Dependent]], now: datetime) -> None:
         """As :meth:`move` for many outcomes that do no more than ask again, each with its notices (:meth:`notices`) and

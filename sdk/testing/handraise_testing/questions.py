@@ -12,10 +12,9 @@ from datetime import datetime, timedelta
 
 from pydantic import JsonValue
 
-from core.domain.machine import decide
 from core.domain.record import continued_with
 from core.domain.suspension import Status, Suspension
-from core.domain.vocabulary import Notify, NotifyPerson, Outcome, Rescheduled
+from core.domain.vocabulary import Notify, NotifyPerson, Outcome
 from core.ports import Observer
 from handraise_testing.clock import told
 from handraise_testing.plans import Schedule
@@ -124,13 +123,6 @@ class Journal:
         if not after.is_open:
             self._schedule.ended(after.id)
         self._beside.moved(outcome)
-
-    def rescheduled(self, suspension_id: str, ref: str, attempt: int, by: timedelta) -> None:
-        known = self._latest.get(suspension_id)
-        if known is not None:
-            moved = decide(known, Rescheduled(by), self._now()).suspension
-            self._latest[suspension_id] = replace(moved, version=known.version + 1)
-        self._beside.rescheduled(suspension_id, ref, attempt, by)
 
     def _attempt(self, suspension: Suspension, effect: Notify | NotifyPerson) -> Attempt:
         now, step = self._now(), suspension.ask.planned(effect.attempt)
