@@ -83,12 +83,12 @@ def without(values: Any, paths: Collection[Path], path: Path = ()) -> Any:
 
 
 _REMOVED: Mapping[Path, str] = {
-    ("answers", "proposer"): "is gone since 0.2.0: nothing guesses at replies any more; please take the setting out",
+    ("answers", "proposer"): "is gone: nothing guesses at replies any more; please take the setting out",
 }
 
 
 def removed(path: Path) -> str | None:
-    """Since when a setting of an earlier version is gone, and what to do, as the end of a sentence."""
+    """That a setting of an earlier tree is gone, and what to do, as the end of a sentence."""
     return _REMOVED.get(path)
 
 

@@ -95,7 +95,7 @@ A_LISTENER = "email.listen must look like lmtp://127.0.0.1:2424 or smtp://127.0.
 AN_ACCOUNT = "email.imap_url must look like imap://user:password@host:143/INBOX or imaps://user:password@host"
 ONE_WAY_TO_LOG_IN = "email.imap_url needs a password or email.imap_token_file, and not both"
 
-GONE = "is gone since 0.2.0: nothing guesses at replies any more; please take the setting out"
+GONE = "is gone: nothing guesses at replies any more; please take the setting out"
 
 WRONG = [
     ("answers: {proposer: 'ours:Model'}", f"answers.proposer {GONE}"),
