@@ -1,7 +1,7 @@
-"""Contact details: the numbers of a signature that are no option. Streets, telephones, registers, hours. Data.
+"""Contact details: numbers of a signature that are not an option. Streets, telephones, registers, hours. Data.
 
-Taken one after the other, so that a telephone number is gone before a postcode is looked for. Each is searched for in
-one line of bounded length.
+Patterns are applied in order, so that a telephone number is gone before a postcode is looked for. Each searches one
+line of bounded length.
 """
 
 from __future__ import annotations
@@ -136,8 +136,8 @@ _ORDINALS = str.maketrans({"º": "o", "ª": "a", "°": "o"})
 
 
 def without_addresses(line: str) -> str:
-    """``line`` without what has words that mean something elsewhere: mailboxes, sites, "No. 5", storeys, opening hours.
-    No other word is taken out: in a street or a register it may be a condition."""
+    """``line`` without mailboxes, sites, "No. 5", storeys and opening hours: their words mean something elsewhere. No
+    other word is taken out: in a street or a register it may be a condition."""
     text = line
     for kind in (_NUMERO, _PROVINCE, _BIS, _HOURS, CONTACT, _STOREY):
         text = kind.sub(" ", text)

@@ -23,8 +23,8 @@ _GROUPED = re.compile(r"([+-]?[0-9]{1,3}(?:([.,' ])[0-9]{3})(?:\2[0-9]{3}){0,4})
 
 
 class BadForm(ValueError):
-    """The lines are no filled-in form, or say more than one. ``code`` says why, and is stable; ``fields`` are those
-    that were read all the same. ``said`` is what is wrong with a field, for whoever wrote it."""
+    """The lines are not a filled-in form, or say more than one. ``code`` is the stable reason; ``fields`` are those
+    that were read all the same. ``said`` says what is wrong with a field, for its writer."""
 
     def __init__(self, code: str, fields: Mapping[str, JsonValue] | None = None, said: str | None = None) -> None:
         super().__init__(code)
@@ -52,7 +52,7 @@ def form_schema_of(
 
 
 def as_lines(meant: JsonValue) -> str:
-    """A form as it is filled in, one ``field: value`` a line; a text as it is."""
+    """A form as its writer fills it in, one ``field: value`` a line; a text unchanged."""
     if not isinstance(meant, dict):
         return str(meant)
     shown = {name: one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for name, one in meant.items()}
@@ -60,12 +60,12 @@ def as_lines(meant: JsonValue) -> str:
 
 
 def read_form(lines: Sequence[str], schema: Mapping[str, JsonValue] | None) -> dict[str, JsonValue]:
-    """The fields that ``lines`` fill in, as the types that ``schema`` (a flat object) gives them.
+    """The fields that ``lines`` fill in, with the types of ``schema`` (a flat object).
 
     A line without a key continues the text above it; an empty line ends that. Beside the fields only a greeting and
-    thanks may stand. A field takes its value, not a remark: it has to fit the schema, and what its name says where the
-    schema says nothing; a free text that may say more than its value is asked about. Whether every required field is
-    there is the engine's to check. Raises :class:`BadForm`.
+    thanks may stand. A field takes a value, not a remark: the value has to fit the schema or, if the schema says
+    nothing, the field's name. If a free text may say more than its value, its writer is asked. The engine checks
+    required fields. Raises :class:`BadForm`.
     """
     properties = form_properties(schema)
     names = {_plain(str(shown)): name for name, field in properties.items() for shown in (name, _title(field, name))}
@@ -113,7 +113,7 @@ def _known(name: str, field: JsonValue) -> KnownKind | None:
 
 
 def _unfit(name: str, value: JsonValue, schema: Mapping[str, JsonValue] | None) -> str | None:
-    """Which field holds what it can't, and what is allowed there."""
+    """Which field has an invalid value, and what is allowed there."""
     field = form_properties(schema).get(name)
     called = str(_title(field, name))
     kind = _known(name, field)
@@ -127,7 +127,7 @@ def _unfit(name: str, value: JsonValue, schema: Mapping[str, JsonValue] | None) 
 
 
 def _is_free(name: str, field: JsonValue) -> bool:
-    """Whether the field takes any words, and so may take a remark."""
+    """Whether the field takes any words, and so perhaps a remark."""
     described = field if isinstance(field, dict) else {}
     if described.get("type") == "array":
         return _is_free(name, described.get("items"))
@@ -135,14 +135,14 @@ def _is_free(name: str, field: JsonValue) -> bool:
 
 
 def _may_be_remark(value: JsonValue) -> bool:
-    """Whether a text says how sure its writer is, or something aside."""
+    """Whether a text says how sure its writer is, or adds something aside."""
     texts = value if isinstance(value, list) else [value]
     lines = [Line.of(one) for text in texts if isinstance(text, str) for one in text[:_LOOKED_AT].split("\n")]
     return any({"(", ")"} & {*line.words} or hedges(line) or _denies(line) for line in lines)
 
 
 def _denies(line: Line) -> bool:
-    """ "not DE" may be a country, or what it is not."""
+    """Whether the line denies: "not DE" may be a country, or mean any other country."""
     return 1 < len(line.words) <= _FEW_WORDS and line.words[:1] in _NEGATION
 
 
@@ -167,7 +167,7 @@ def _plain(key: str) -> str:
 
 
 def _typed(text: str, field: JsonValue) -> JsonValue:
-    """``text`` as the type that the schema wants; as it is where it can't be, for the engine to refuse."""
+    """``text`` as the type in the schema; unchanged if that fails, for the engine to refuse."""
     kind = field.get("type") if isinstance(field, dict) else "string"
     listed = field.get("enum") if isinstance(field, dict) else None
     if isinstance(listed, list):
@@ -187,7 +187,7 @@ def _typed(text: str, field: JsonValue) -> JsonValue:
 
 
 def _fraction(figures: str, text: str) -> JsonValue:
-    """A number with a decimal point or comma; ``text`` where "1.234" and "1,234" could be either."""
+    """A number with a decimal point or comma; ``text`` if "1.234" and "1,234" could be either."""
     decimal = _DECIMAL.fullmatch(figures)
     if decimal and (len(decimal[2]) != 3 or decimal[1].lstrip("+-") == "0"):
         return float(f"{decimal[1]}.{decimal[2]}")

@@ -1,7 +1,7 @@
-"""The language of a few lines, of the ten that the grammar reads: by the common words in them. Pure.
+"""Language detection for a few lines: which of the grammar's ten languages, by their common words. Pure.
 
-It chooses the words that somebody is answered in, and never what they have said; but for a word that means yes in one
-language and something else in others ("tak"), which counts only where its writer's language shows.
+The language chooses the words of our reply, and never decides what the writer said. One exception: a word that means
+yes in one language and something else in others ("tak") counts only if its writer's language shows.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _LONGEST_LINE = 400
 
 
 def language_of(lines: Iterable[str]) -> str | None:
-    """Its code (``de``), or ``None`` if no language has clearly more of its words there than each of the others."""
+    """The code (``de``) of the language with clearly more words there than each of the others; else ``None``."""
     words = {word for line in list(lines)[:_MOST_LINES] for word in Line.of(line[:_LONGEST_LINE]).words}
     found = {language: sum(_weight(word) for word in words if (word,) in common) for language, common in COMMON.items()}
     text = " ".join(words)
@@ -35,5 +35,5 @@ def _weight(word: str) -> int:
 
 
 def first_known(*texts: Iterable[str]) -> str:
-    """The language of the first of ``texts`` that shows one; English if none does."""
+    """The language of the first of ``texts`` that shows one; else English."""
     return next((found for lines in texts if (found := language_of(lines)) is not None), DEFAULT_LANGUAGE)

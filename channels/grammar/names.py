@@ -1,7 +1,7 @@
 """Names of a question's options, and whether a line is one of them: the closed half of the grammar.
 
-A line names an option only if, as a whole, it is: polite words, one name, polite words. A name is the option's number,
-its value, its label, or a bare yes or no if that can mean only this option.
+A line names an option only if all of it is: polite words, one name, polite words. A name is the option's number, its
+value, its label, or a bare yes or no if that can mean only this option.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _GOING = {"approve": APPROVE, "deny": DENY, "yes": YES | _ALONE | _OKAY, "no": N
 
 
 class Said(Enum):
-    """What a line says that names no option."""
+    """The meaning of a line that names no option."""
 
     POLITE = auto()
     FAREWELL = auto()
@@ -53,8 +53,8 @@ class Said(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """The options that a line names in one language; more than one is a doubt. ``name`` is what it calls them;
-    ``spoken``: by a yes or no, whatever else that may be."""
+    """The options that a line names in one language; more than one is a doubt. ``name`` is the name used; ``spoken``:
+    by a yes or no, whatever else that may be."""
 
     indices: frozenset[int]
     name: str
@@ -64,7 +64,7 @@ class Named:
 @dataclass(frozen=True, slots=True)
 class Names:
     """``written``: numbers, values and labels as they look. ``going``: the option that every entry of a list of words
-    goes with. ``called`` is what the options are called, to be looked for in other lines."""
+    goes with. ``called`` is every name of the options, to be searched for in other lines."""
 
     written: Mapping[str, frozenset[int]]
     going: Mapping[str, int]
@@ -80,7 +80,7 @@ class Names:
         return self.called.keys()
 
     def named_in(self, raw: str) -> frozenset[int]:
-        """Every option that stands anywhere in the line ``raw``: by number or name, or by a yes or no for it."""
+        """Every option anywhere in the line ``raw``: by number or name, or by a yes or no for it."""
         words, numbered = Line.of(raw).words, Line.of(without_numbers(plain(raw))).words
         found = {index for start, end in Phrases(self.called).places(words) for index in self.called[words[start:end]]}
         found |= {int(word) - 1 for word in numbered if word in self.numbers}
@@ -90,12 +90,12 @@ class Names:
         return frozenset(found)
 
     def name_another(self, lines: Iterable[str], index: int) -> bool:
-        """Whether any of ``lines`` has an option in it that is not ``index``."""
+        """Whether any of ``lines`` names an option other than ``index``."""
         return any(self.named_in(line) - {index} for line in lines)
 
     def said(self, line: Line, language: str, *, native: bool = False, okay: bool = False) -> Named | Said:
-        """What ``line`` says in ``language``; ``native`` if its writer is known to write that. ``okay``: an "ok" is a
-        yes."""
+        """The meaning of ``line`` in ``language``. ``native``: its writer is known to write that language. ``okay``: an
+        "ok" is a yes."""
         lists = LANGUAGES[language]
         if len(line.words) > _LONGEST_LINE:
             return Said.ELSE
@@ -121,8 +121,8 @@ class Names:
     def _between(
         self, line: Line, lists: Words, beside: Phrases, alone: Phrases = NOTHING
     ) -> Mapping[str, frozenset[int]]:
-        """Every name that has only ``beside`` on both sides, as it is written, with the options that are called so.
-        ``alone`` is a yes as well."""
+        """Every name with only ``beside`` on both sides, as it is written, with the options of that name. ``alone`` is
+        a yes as well."""
         words, found = line.words, dict[str, frozenset[int]]()
         starts, ends = beside.edges(words)
         numbering = {end for start, end in lists.number.places(words) if start in starts}
@@ -174,7 +174,7 @@ def _names_of(choices: tuple[NoticeChoice, ...], question: str) -> Names:
 
 
 def _asks_for_another(choices: Sequence[NoticeChoice], called: Mapping[int, Phrase], question: str) -> bool:
-    """Whether the question itself names what no yes goes with, or denies: yes to "Deny it?" says to deny it."""
+    """Whether the question itself names an option without a yes, or denies: yes to "Deny it?" says to deny it."""
     others = [one for one in choices if called[one.index] not in AFFIRMATIVE]
     names = {words for one in others for words in (called[one.index], Line.of(one.label).words) if words not in NO}
     return bool((Phrases(names) | NO | DENY | _NOT).places(Line.of(question).words))

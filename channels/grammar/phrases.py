@@ -1,6 +1,6 @@
-"""Phrases: lines of text as tokens, and each language's lists of phrases that are looked for in them. Pure.
+"""Phrases: lines of text as tokens, and each language's lists of phrases to find in them. Pure.
 
-The lists are ``languages/*.toml``; a further language is one more file. Nobody says in which language they answer, so
+The lists are ``languages/*.toml``; a further language is one more file. Writers do not say which language they use, so
 the grammar tries each, and all of them together.
 """
 
@@ -43,7 +43,7 @@ def _asks(mark: str) -> bool:
 
 
 def questions_in(text: str) -> int:
-    """How many question marks ``text`` holds, of any script, as it came."""
+    """How many question marks of any script ``text`` has, before any cleaning."""
     return sum(mark == "?" or (not mark.isascii() and _asks(mark)) for mark in text)
 
 
@@ -64,7 +64,7 @@ def _is_seen(mark: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line as it looks, in lower case, its tokens and where they stand. ``shown`` has its capitals."""
+    """A line in lower case, its tokens and their positions. ``shown`` has its capitals."""
 
     text: str
     words: Phrase = ()
@@ -79,7 +79,7 @@ class Line:
         return cls(text, tuple(one.group() for one in found), tuple(one.span() for one in found), shown)
 
     def between(self, start: int, end: int) -> str:
-        """What tokens ``start`` to ``end`` look like."""
+        """The text of tokens ``start`` to ``end``."""
         return self.text[self.spans[start][0] : self.spans[end - 1][1]]
 
     def spoken(self, start: int, end: int) -> Phrase:
@@ -112,18 +112,18 @@ class Phrases:
         return cls(Line.of(one).words for entry in " ".join(text.split()).split(",") for one in _written_out(entry))
 
     def at(self, words: Phrase, start: int) -> int:
-        """How many words the longest phrase has that begins there; 0 if none does."""
+        """The length in words of the longest phrase that begins at ``start``; 0 if none does."""
         most = min(len(words) - start, self.longest)
         return next((size for size in range(most, 0, -1) if words[start : start + size] in self.listed), 0)
 
     def places(self, words: Phrase) -> list[tuple[int, int]]:
-        """Where each phrase in ``words`` begins and ends, in the order in which they begin."""
+        """The start and end of each phrase in ``words``, in order of their starts."""
         sizes = range(1, self.longest + 1)
         spans = ((start, start + size) for start in range(len(words)) for size in sizes if start + size <= len(words))
         return [(start, end) for start, end in spans if words[start:end] in self.listed]
 
     def edges(self, words: Phrase) -> tuple[set[int], set[int]]:
-        """Where nothing but phrases and soft marks stands before, and where nothing else stands behind."""
+        """The positions with only phrases and soft marks before them, and those with only such behind them."""
         steps = sorted(self.places(words) + [(at, at + 1) for at, word in enumerate(words) if word in SOFT])
         starts, ends = {0}, {len(words)}
         for start, end in steps:
@@ -153,9 +153,10 @@ NOTHING = Phrases(())
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What one language reads. Lower case, entries separated by commas: ``(a/b)`` is a or b, ``[a/b]`` a, b or nothing.
+    """The words of one language. Lower case, entries separated by commas: ``(a/b)`` is a or b, ``[a/b]`` a, b or
+    nothing.
 
-    All of it decides: an entry belongs there only if, standing alone, it can mean nothing else in any language. If a
+    All of them decide: an entry belongs there only if, standing alone, it can mean nothing else in any language. If a
     language is written without spaces, an entry is all between two marks of punctuation.
     """
 

@@ -1,8 +1,8 @@
 """The reader of written answers: a few lines that a person wrote, in a mail or in a PagerDuty note.
 
-A reply decides only if it can mean nothing else: all of it has to be one option, said politely, in one language. Only
-a farewell may follow, or a block that begins with "Reason:". Everything else is no answer. Nothing is guessed: one
-option may be proposed, the one that the first line alone names.
+A reply decides only if it can mean nothing else: all of it has to be one option, said politely, in one language. Only a
+farewell may follow, or a block that begins with "Reason:". Everything else is no answer. Nothing is guessed: at most
+the option that the first line alone names is proposed.
 
 Source: API.md §6 ("What a reply means"); docs/decisions/0035, 0103.
 """
@@ -39,9 +39,9 @@ _REASON = re.compile(r"\s*([^\W\d_]{1,20})\s?[:：]\s*(.*)")
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """What is known of who writes, beside their words. ``seen`` is what they may have had before their eyes: proposals,
-    and ``None`` for the question itself. ``language`` is what the rest of their reply is written in. ``okay``: a bare
-    "ok" is a yes, and no "I have seen it". ``writer`` is their name and address."""
+    """What is known of the writer, beside their words. ``seen`` is what they may have had before their eyes: proposals,
+    and ``None`` for the question itself. ``language`` is the language of the rest of their reply. ``okay``: a bare "ok"
+    is a yes, and not "I have seen it". ``writer`` is their name and address."""
 
     seen: Sequence[Proposal | None] = ()
     language: str | None = None
@@ -54,7 +54,7 @@ UNKNOWN = Circumstances()
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """An answer: ``index`` into the choices, or else ``value``. ``reason`` is what followed "Reason:", in their own
+    """An answer: ``index`` into the choices, or else ``value``. ``reason`` is the text after "Reason:", in their own
     words. ``spoken``: by a bare yes or no, which means something else beside a proposal."""
 
     text: str
@@ -73,9 +73,9 @@ class ClaimWord:
 
 @dataclass(frozen=True, slots=True)
 class Unclear:
-    """Words that decide nothing. ``reason`` is a stable code; ``meant`` is what their writer may confirm: a form's
-    fields as far as they were read, or a text. ``said`` is what is wrong with a field, in a sentence. ``first`` is the
-    option that the first line names by itself, if no other line names another one."""
+    """Words that decide nothing. ``reason`` is a stable code. ``meant`` is what their writer may confirm: a form's
+    fields as far as they were read, or a text. ``said`` says in a sentence what is wrong with a field. ``first`` is the
+    option that the first line alone names, if no other line names another one."""
 
     reason: str
     meant: JsonValue = None
@@ -99,7 +99,7 @@ def read_answer(
     question: str = "",
     known: Circumstances = UNKNOWN,
 ) -> Reading:
-    """What ``lines`` say to ``question``. Quoted lines (``>``) say nothing; beside an option they are a doubt."""
+    """The answer of ``lines`` to ``question``. Quoted lines (``>``) say nothing; beside an option they are a doubt."""
     own = [line for line in map(str.rstrip, lines) if line.lstrip()[:1] != ">"]
     text = "\n".join(own).strip()
     if not text:
@@ -117,9 +117,9 @@ def read_answer(
 
 
 def _beside(reading: Reading, lines: Sequence[str], known: Circumstances, names: Names) -> Reading:
-    """A bare yes takes what was proposed, if nothing else can be meant by it, and a bare no means nothing: it may deny
-    the option, or the proposal. A number or a name is always the question's own option. If it may be to the question
-    itself, what a yes is there is meant, too, and a text is its answer."""
+    """A bare yes takes the proposal, if it can mean nothing else. A bare no means nothing: it may deny the option, or
+    the proposal. A number or a name is always the question's own option. If the lines may answer the question itself,
+    its yes is among the meanings, and a text is its answer."""
     proposals = [one for one in known.seen if one is not None]
     own = reading if isinstance(reading, Matched) else None
     if not proposals:
@@ -141,15 +141,15 @@ def _beside(reading: Reading, lines: Sequence[str], known: Circumstances, names:
 
 
 def agrees(lines: Sequence[str], language: str | None = None) -> bool:
-    """Whether ``lines`` are a bare yes, "ok" or "confirmed", and nothing more, by somebody who writes ``language``."""
+    """Whether ``lines`` are a bare yes, "ok" or "confirmed", and nothing more, by a writer of ``language``."""
     copied = [_MARKS.sub("", line) for line in lines]
     reading = _read_choice(copied, _ASSENT, Circumstances(language=language))
     return isinstance(reading, Matched) and reading.reason is None and not re.search(r"\d", reading.text)
 
 
 def _first_named(lines: Sequence[str], names: Names, known: Circumstances) -> int | None:
-    """The option that the first of ``lines`` names by itself, below a greeting at most. ``None`` if another one of them
-    has another option in it."""
+    """The option that the first of ``lines``, below a greeting at most, names by itself. ``None`` if another line has
+    another option in it."""
     said = list(filter(str.strip, unaddressed(lines, names.phrases, known.writer)))
     at = next((at for at, line in enumerate(said) if not is_polite(line)), len(said))
     alone = said[at : at + 1]
@@ -160,23 +160,23 @@ def _first_named(lines: Sequence[str], names: Names, known: Circumstances) -> in
 
 
 def first_line(lines: Sequence[str]) -> str:
-    """The first of ``lines`` that is no greeting; empty if there is none."""
+    """The first of ``lines`` that is not a greeting; else empty."""
     return next((line for line in unaddressed(lines) if line.strip() and not is_polite(line)), "")
 
 
 def option_alone(line: str, names: Names, known: Circumstances = UNKNOWN) -> int | None:
-    """The option that ``line`` is by itself."""
+    """The option that ``line`` alone is."""
     reading = _read_choice([line], names, known)
     return reading.index if isinstance(reading, Matched) and reading.reason is None else None
 
 
 def is_polite(line: str) -> bool:
-    """Whether it is a greeting, thanks or a please, in any one language."""
+    """Whether the line is a greeting, thanks or a please, in any one language."""
     return any(_NOBODYS.said(Line.of(line), language) is Said.POLITE for language in LANGUAGES)
 
 
 def way_to_write(choices: Sequence[NoticeChoice], index: int) -> str | None:
-    """The shortest way to write the option so that it decides: its number, unless that is another option's name."""
+    """The shortest text that decides for the option: its number, unless that is another option's name."""
     choice = choices[index]
     forms = (str(choice.number), f"{choice.number}) {choice.label}", choice.value, choice.label)
     readings = ((form, _read_choice([form], Names.of(choices))) for form in forms)
@@ -184,7 +184,7 @@ def way_to_write(choices: Sequence[NoticeChoice], index: int) -> str | None:
 
 
 def _read_text(text: str) -> Reading:
-    """All of it. If it asks something or may be a claim, its writer says whether it is the answer."""
+    """The whole text. If it asks something or may be a claim, its writer is asked whether it is the answer."""
     if not text:
         return Nothing()
     if _is_claim(text):
@@ -230,7 +230,7 @@ def _read_choice(lines: Sequence[str], names: Names, known: Circumstances = UNKN
 
 
 def _readings(said: Sequence[Line], names: Names, known: Circumstances) -> set[Named | Said]:
-    """What the lines say in each language; nothing if one of them means something else in their writer's own."""
+    """The meanings of the lines in each language; none if a line means something else in its writer's own."""
     own = LANGUAGES.get(known.language or "")
     if own is not None and any(_bare(line) in own.own_else for line in said):
         return set()
@@ -242,7 +242,7 @@ def _bare(line: Line) -> Phrase:
 
 
 def _read_in(language: str, lines: Sequence[Line], names: Names, known: Circumstances) -> Named | Said | None:
-    """The one thing that all ``lines`` together say in ``language``: an option, or a claim."""
+    """The one meaning of all ``lines`` together in ``language``: an option, or a claim."""
     found: Named | Said | None = None
     for line in lines:
         said = names.said(line, language, native=language == known.language, okay=known.okay)
@@ -256,7 +256,7 @@ def _read_in(language: str, lines: Sequence[Line], names: Names, known: Circumst
 
 
 def _reasoned(block: Sequence[str]) -> tuple[Sequence[str], str | None]:
-    """What stands above "Reason:", and what follows it: empty if nothing does, ``None`` without one."""
+    """The lines above "Reason:", and the text after it: empty if there is none, ``None`` without "Reason:"."""
     for at, line in enumerate(block):
         found = _REASON.match(line)
         if found and Line.of(found[1]).words in REASON:
@@ -265,7 +265,7 @@ def _reasoned(block: Sequence[str]) -> tuple[Sequence[str], str | None]:
 
 
 def _why_not(text: str, lines: Sequence[Line], readings: Collection[Named | Said]) -> str:
-    """Why it is no answer, as far as it helps to say so."""
+    """The code of why it is not an answer, as far as that helps its writer."""
     if readings:
         return "two_choices"
     if questions_in(text):

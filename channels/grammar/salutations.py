@@ -1,9 +1,9 @@
 """Salutations: the names in a greeting, in thanks and below a farewell, which say nothing about the answer. Pure.
 
 "Hi Robin," above an answer, "Approved, thx Robin" and "VG Robin" below it are polite words and a name, whatever name
-the directory has for whoever signs so. A capital alone makes no name: "bitte Teilzahlung" is a condition. So a name
-that is not the writer's own is one word, behind a greeting, thanks or a farewell and never behind a request, and no
-word that decides, counts or limits in any form.
+the directory has for the writer. A capital alone makes no name: "bitte Teilzahlung" is a condition. So a name that is
+not the writer's own is one word behind a greeting, thanks or a farewell, never behind a request. It is no word that
+decides, counts or limits in any form.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def unaddressed(lines: Sequence[str], options: Collection[Phrase] = (), writer: 
 
 
 def _greets(line: str, options: Collection[Phrase], writer: str) -> bool:
-    """Whether it greets somebody, and says nothing else."""
+    """Whether the line greets a person, and says nothing else."""
     words = plain(line).rstrip(",:!. ").split()
     for size in range(min(_LONGEST_GREETING, len(words)), 0, -1):
         if Line.of(" ".join(words[:size])).words in _GREETING:
@@ -55,7 +55,7 @@ def _are_greeted(words: Sequence[str], options: Collection[Phrase], writer: str)
 
 
 def _without_thanked(line: str, options: Collection[Phrase], writer: str) -> str:
-    """Without the names that ``line`` ends in behind a farewell or thanks."""
+    """``line`` without the names at its end behind a farewell or thanks."""
     words = plain(line).split()
     for count in range(1, min(_MOST_NAMES, len(words) - 1) + 1):
         before, names = words[:-count], words[-count:]
@@ -72,7 +72,7 @@ def _ends_thanking(text: str) -> bool:
 
 
 def _are_names(words: Sequence[str], options: Collection[Phrase], writer: str) -> bool:
-    """Whether they are the writer's own, or one word that can be nothing but a name."""
+    """Whether the words are the writer's own names, or one word that can only be a name."""
     text = " ".join(words)
     if not 0 < len(words) <= _MOST_NAMES or Phrases(options).places(Line.of(text).words):
         return False

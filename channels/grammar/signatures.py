@@ -1,9 +1,9 @@
 """Signatures: where a letter's text ends, and which lines of its signature may be about the answer. Pure.
 
-Nobody can list what people sign with. So a line of a signature is nobody's words if it can't speak: a title, a company,
-a street, a register, a slogan, whatever it says. It could speak if it has an option's name or number, a word that
-decides, denies or sets a condition, a question mark, whoever writes or is written to, or a "PS". A line in a script or
-a language that the grammar does not read could speak, too.
+Nobody can list all signatures. So a line of a signature is ignored if it can't speak: a title, a company, a street, a
+register, a slogan. A line could speak if it has an option's name or number, a word that decides, denies or sets a
+condition, a question mark, the writer or the reader in person, or a "PS". A line in a script or a language that the
+grammar does not read could speak, too.
 
 Source: API.md §6 ("What a reply means"); docs/decisions/0098.
 """
@@ -96,7 +96,7 @@ _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzäöüßàâæçéèêëîïôœ
 
 
 def without_farewell(text: str) -> str:
-    """``text`` without the farewells that it ends in."""
+    """``text`` without the farewells at its end."""
     lines = text.rstrip().split("\n")
     while len(lines) > 1 and (not lines[-1].strip() or bids_farewell(lines[-1])):
         lines.pop()
@@ -104,8 +104,8 @@ def without_farewell(text: str) -> str:
 
 
 def parted(lines: Sequence[str], sender: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What stands above the name of ``sender`` ("Alice Doe <alice@example.com>"), and the rest of ``lines``, which the
-    name begins. Without a name, or with one in the first line alone, there is no rest."""
+    """The lines above the name of ``sender`` ("Alice Doe <alice@example.com>"), and the rest, which begins with the
+    name. Without a name, or with one only in the first line, there is no rest."""
     at = _name_at(lines, sender) if len(lines) <= _MOST_LINES else None
     if at is None:
         return tuple(lines), ()
@@ -123,20 +123,20 @@ def _below_words(lines: Sequence[str], at: int) -> int:
 
 
 def _closes(line: str) -> bool:
-    """Whether a name may follow it: "Warmly,"."""
+    """Whether a name may follow the line: "Warmly,"."""
     return re.fullmatch(r"[^:=\d]+,\s*", line) is not None and len(line.split()) <= _LONGEST_CLOSING
 
 
 def beside_name(named: Sequence[str], sender: str) -> list[str]:
-    """What of the second part of :func:`parted` is neither the line with the name nor a farewell."""
+    """The lines of the second part of :func:`parted`, without the line with the name and without farewells."""
     lines = [line for line in named if line.strip() and not bids_farewell(line)]
     at = next((at for at, line in enumerate(lines) if _signed_at(line, sender) is not None), len(lines))
     return lines[:at] + lines[at + 1 :]
 
 
 def could_speak(line: str, names: Collection[Phrase] = (), numbers: Collection[str] = (), known: str = "") -> bool:
-    """Whether ``line`` of a signature may be about the answer. ``names`` and ``numbers`` are those of the options,
-    ``known`` is who signs: their name and address say nothing."""
+    """Whether ``line`` of a signature may be about the answer. ``names`` and ``numbers`` are those of the options;
+    ``known`` is the signer: their name and address say nothing."""
     if len(line) > _LONGEST_LINE or questions_in(line) or _POSTSCRIPT.match(line) or _SPEAKER.search(plain(line)):
         return True
     if Phrases(names).places(Line.of(CONTACT.sub(" ", plain(line))).words):  # also if the sender is called so
@@ -147,7 +147,7 @@ def could_speak(line: str, names: Collection[Phrase] = (), numbers: Collection[s
 
 
 def decides_by_law(line: str) -> bool:
-    """Whether a line of a disclaimer gives or takes an approval, as no form of it does by itself."""
+    """Whether a line of a disclaimer gives or takes an approval, which no usual disclaimer does."""
     return bool(_APPROVAL.places(Line.of(line).words)) or any(one in line for one in _APPROVAL_WITHIN)
 
 
@@ -158,7 +158,7 @@ def has_speaking_word(line: str) -> bool:
 
 
 def _says_something(text: str, numbers: Collection[str], own: Collection[str]) -> bool:
-    """As :func:`could_speak`, of what is no name. Words of ``own`` are names."""
+    """:func:`could_speak`, without the names. Words of ``own`` are names."""
     if _has_sum(text) or _DAY.search(text) or _CURT.fullmatch(text.strip(" .,!|•·-–—()")):
         return True
     if any(word in numbers for word in Line.of(without_numbers(text)).words):
@@ -174,7 +174,7 @@ def begins_with_name(lines: Sequence[str], sender: str) -> bool:
 
 
 def is_contact(line: str) -> bool:
-    """Whether the line is a way to reach somebody, and nothing else."""
+    """Whether the line is only a way to reach a person."""
     return not any(map(str.isalnum, CONTACT.sub("", plain(line))))
 
 
@@ -188,7 +188,7 @@ def _without_codes(text: str) -> str:
 
 
 def _is_foreign(word: str) -> bool:
-    """Whether it is in no script or spelling that the grammar reads, or in Japanese and more than a name."""
+    """Whether the word is in no script or spelling that the grammar reads, or in Japanese and more than a name."""
     if all(mark in _LETTERS or mark.isdecimal() for mark in word):
         return False
     if any("\u3040" <= mark <= "\u9fff" for mark in word):
@@ -221,7 +221,7 @@ def _name_at(lines: Sequence[str], sender: str) -> int | None:
 
 
 def _signed_at(line: str, sender: str) -> tuple[str, str] | None:
-    """The farewell before the name of ``sender`` and what stands behind it, if the line is that."""
+    """The farewell before the name of ``sender`` and the words behind it, if the line is a farewell with a name."""
     farewell, rest = _behind_farewell(line)
     rest = _DEGREE.sub(r"\1", rest)
     for one in (rest, _HONOURS.sub("", rest, count=1) if _HONOURS.match(rest) else rest):
@@ -242,7 +242,7 @@ def _behind_farewell(line: str) -> tuple[str, str]:
 
 
 def _is_name(line: str, sender: str) -> bool:
-    """Whether the line is nothing but names of ``sender``, whole, begun or as initials, and no word that decides."""
+    """Whether the line is only names of ``sender`` (whole, begun or as initials), and no word that decides."""
     known, words = _names(sender.partition("@")[0]), [word.casefold() for word in _WORD.findall(plain(line[:200]))]
     if re.sub(r"[\s.,*_-]", "", plain(line)).casefold() != "".join(words) or tuple(words) in _DECIDING:
         return False
@@ -256,8 +256,8 @@ _MOST_NAMES = 8
 
 
 def _holds_name(line: str, sender: str) -> bool:
-    """Whether it is a name with degrees, titles or further names beside what is known of ``sender``'s: each word has a
-    capital, or is short for something."""
+    """Whether the line is a name with degrees, titles or further names beside the known ones of ``sender``: each word
+    has a capital, or is short for something."""
     words, known = plain(line).split(), {_bare(one) for one in _names(sender.partition("@")[0])}
     found = [word for word in _WORD.findall(plain(line)) if len(word) >= _SHORTEST_START and _bare(word) in known]
     is_name = 0 < len(words) <= _MOST_NAMES and all(map(_CAPITALISED.fullmatch, words))
@@ -267,7 +267,7 @@ def _holds_name(line: str, sender: str) -> bool:
 
 
 def _bare(word: str) -> str:
-    """Without accents, as in an address."""
+    """``word`` without accents, as in an address."""
     apart = unicodedata.normalize("NFD", word.casefold().translate(_STROKES))
     return "".join(mark for mark in apart if not unicodedata.combining(mark))
 

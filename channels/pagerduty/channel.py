@@ -1,9 +1,9 @@
-"""PagerDuty's channel: pages whoever is on call through the Events API v2.
+"""PagerDuty's channel: pages the person on call through the Events API v2.
 
-One question is one alert per service: every attempt triggers the same dedup key. A repeat therefore only adds a line to
-the open incident's log, and a doubt is simply sent again. If somebody has resolved the incident by hand although the
-question waits, the same event opens another and pages anew. Short messages go into the incident's notes, if there is an
-API token: never in front of an event, but for a moment before the resolve.
+One question is one alert per service: every attempt triggers the same dedup key. So a repeat only adds a line to the
+open incident's log, and an event in doubt is simply sent again. If a person resolved the incident by hand although the
+question waits, the same event opens another incident and pages anew. Short messages go into the incident's notes, if
+there is an API token. A note never delays an event, except for a moment before the resolve.
 
 Source: https://developer.pagerduty.com/docs/events-api-v2-overview ("Response Codes & Retry Logic");
 docs/decisions/0023.
@@ -49,10 +49,10 @@ ALREADY_PAGING = "already_paging"
 
 
 class PagerDutyChannel:
-    """``services`` maps the names that an address may have to routing keys; ``default`` is the configured one.
+    """``services`` maps the names in addresses to routing keys; ``default`` is the configured one.
 
-    ``instance`` tells this installation's alerts from another's in the same account. ``incidents`` is absent if
-    nothing can be written into them. ``proven``: whether the door hears of the incidents that come of our events.
+    ``instance`` tells this installation's alerts from another's in the same account. ``incidents`` is absent if there
+    is no API token to write with. ``proven``: whether webhooks report the incidents that our events open.
     """
 
     name = "pagerduty"
@@ -106,7 +106,7 @@ class PagerDutyChannel:
         return render.cut(notice)
 
     async def _is_paging(self, key: str, to: Address, sending: Sending) -> bool:
-        """Whether an earlier attempt's incident is open. Where PagerDuty can't be asked, it is taken to be."""
+        """Whether an earlier attempt's incident is open; also ``True`` if PagerDuty can't be asked."""
         if not any(receipt.get("service") == to.value for receipt in sending.earlier):
             return False
         if self._incidents is None:
@@ -124,15 +124,15 @@ class PagerDutyChannel:
         return ((note, replace(to, person=None)),)
 
     def _call(self, notice: Notice, to: Address) -> tuple[tuple[Message, Address], ...]:
-        """Whoever was meant, and is reached only as one of those on call, is called by name; once for an incident, so
-        that a rung wakes somebody although it is open, and a reminder nobody."""
+        """A person who is asked, but is reached only as one of those on call, is called by name, once for each
+        incident. So a rung wakes its person although the incident is open, and a reminder wakes nobody."""
         if self._incidents is None or to.person is None or to.value == to.person:
             return ()
         return ((Message(Purpose.REQUEST, "", render.call_note(notice), ref=notice.ref), to),)
 
     async def withdraw(self, ending: Ending, receipt: Receipt, sending: Sending) -> Delivery:
-        """Say in the incident how it ended, and resolve its alert at the service that was paged. PagerDuty takes a
-        second resolve without a word. A note that fails, or takes long, never holds the resolve back: it follows."""
+        """Note in the incident how the question ended, and resolve its alert at the paged service. PagerDuty accepts a
+        second resolve. A note that fails or is slow never delays the resolve: it follows."""
         key, service = receipt["dedup_key"], receipt["service"]
         routing_key = self._services.get(service)
         if routing_key is None:
@@ -148,8 +148,8 @@ class PagerDutyChannel:
         return replace(outcome, then=then, awaits=ending.ref if waits else None)
 
     async def _waits_for_proof(self, key: str, sending: Sending) -> bool:
-        """Whether a resolve is to be repeated unless it is seen to have been done. A repeat may find out by asking; if
-        nobody could ever say so, it is the last one."""
+        """Whether to repeat a resolve until it is seen to have worked. A repeat asks PagerDuty. Without a token it goes
+        on only if webhooks would report it."""
         if not sending.ambiguous:
             return True
         if self._incidents is None:
@@ -161,7 +161,7 @@ class PagerDutyChannel:
             return True
 
     async def _noted(self, key: str, text: str, sending: Sending) -> bool:
-        """Whether nothing is left to be said."""
+        """Whether nothing is left to note."""
         if self._incidents is None:
             return True
         try:
@@ -172,8 +172,8 @@ class PagerDutyChannel:
         return isinstance(written, Delivered | Refused)
 
     async def recover(self, ref: str, to: Address, sending: Sending) -> Delivery | Unconfirmed:
-        """Whether an event was taken can't be asked, only whether an incident has come of it; not to find one proves
-        nothing, since PagerDuty makes it later. Resolving one that is not there does nothing."""
+        """PagerDuty can't say whether it accepted an event, only whether an incident exists. A missing incident proves
+        nothing: PagerDuty makes it later. Resolving an incident that does not exist does nothing."""
         key = render.dedup_key(self._instance, ref)
         receipt = {"dedup_key": key, "service": to.value}
         return Delivered(receipt) if await self._is_there(key) else Unconfirmed(receipt)
@@ -195,8 +195,8 @@ class PagerDutyChannel:
         return None if keys is None else {ref for key in keys if (ref := render.ref_in(key, self._instance))}
 
     async def tell(self, message: Message, to: Address, sending: Sending) -> Delivery:
-        """An alert wakes somebody up, and is an alert of its own over all tries. Anything else is a note on the
-        question's incident, or on the one that the address names."""
+        """An alert wakes a person, and is one alert over all tries. Any other message is a note on the question's
+        incident, or on the incident that the address names."""
         if message.purpose is Purpose.ALERT:
             return await self._alert(message, to, sending)
         incidents, place = self._incidents, incident_of(to.value)
@@ -240,7 +240,7 @@ class PagerDutyChannel:
         return self._patiently(http.answered(response, receipt, repeats, self._clock.now()), sending)
 
     def _patiently(self, outcome: Delivery, sending: Sending) -> Delivery:
-        """PagerDuty wants to be left alone for a while; longer if it has said so itself."""
+        """``outcome`` with the wait for this try, or a longer one if PagerDuty names it."""
         if not isinstance(outcome, Deferred | Ambiguous):
             return outcome
         wait = self._waits[min(sending.tries, len(self._waits)) - 1]

@@ -1,7 +1,8 @@
-"""PagerDuty's incidents: notes, and calls for one more person, through its REST API.
+"""PagerDuty's incidents: notes, and calls for one more person, through the REST API.
 
 An incident is found by its alerts' dedup key. PagerDuty makes it some time after it has accepted the event, and may
-merge it into another later. Every method returns what a send returns; a doubt is looked into before the next try.
+merge it into another later. Every method that writes returns a delivery result; after a doubt, the next try looks
+first.
 
 A short message's address is a service's name, which is paged, or ``incident/PABC123``, which gets a note.
 
@@ -38,7 +39,7 @@ PAGE, MOST_PAGES = 100, 10
 
 @dataclass(frozen=True, slots=True)
 class FoundIncident:
-    """One incident of the account. ``service`` is PagerDuty's id of it."""
+    """One incident of the account. ``service`` is PagerDuty's id of its service."""
 
     id: str
     is_open: bool
@@ -46,7 +47,7 @@ class FoundIncident:
 
 
 class CallFailed(Exception):
-    """The API has not done it; ``outcome`` says what that means."""
+    """The call to the API failed; ``outcome`` is the delivery result."""
 
     def __init__(self, outcome: Delivery) -> None:
         super().__init__()
@@ -54,8 +55,8 @@ class CallFailed(Exception):
 
 
 class IncidentsApi:
-    """Writes by the hand of ``from_email``, a user of the account. ``user_ids`` are those that the directory knows,
-    ``aliases`` further addresses of somebody, under any of which they may have their account."""
+    """Writes as ``from_email``, a user of the account. ``user_ids`` are the ids that the directory knows, ``aliases`` a
+    person's further addresses: their account may be under any of them."""
 
     def __init__(
         self,
@@ -91,15 +92,15 @@ class IncidentsApi:
         return [found for _, found in newest.values()]
 
     async def is_open(self, key: str) -> bool | None:
-        """Whether an incident with ``key`` is open; ``None`` if PagerDuty does not say."""
+        """Whether an incident with ``key`` is open; ``None`` if PagerDuty does not answer."""
         try:
             return bool(await self.find(key, statuses=OPEN))
         except CallFailed:
             return None
 
     async def asks(self, key: str) -> bool | None:
-        """Whether the alert of ``key`` is open, and not only its incident, which others' alerts may keep open; ``None``
-        if PagerDuty does not say."""
+        """Whether the alert of ``key`` is open; ``None`` if PagerDuty does not answer. The incident alone proves
+        nothing: other alerts may keep it open."""
         try:
             for one in await self.find(key, statuses=OPEN):
                 alerts = [alert async for alert in self._pages(f"/incidents/{one.id}/alerts", "alerts")]
@@ -111,8 +112,8 @@ class IncidentsApi:
         return False
 
     async def open_keys(self) -> set[str] | None:
-        """The dedup keys of the open alerts of the account's open incidents, which others' alerts may keep open;
-        ``None`` if PagerDuty does not say."""
+        """The dedup keys of all open alerts in open incidents; ``None`` if PagerDuty does not answer. The incident
+        alone proves nothing: other alerts may keep it open."""
         keys: set[str] = set()
         try:
             wanted = [WHENEVER, *(("statuses[]", one) for one in OPEN)]
@@ -128,7 +129,7 @@ class IncidentsApi:
     async def _pages(
         self, path: str, name: str, params: Sequence[tuple[str, str]] = ()
     ) -> AsyncIterator[Mapping[str, Any]]:
-        """Everything in a list, page by page; of a very long one the beginning. Raises :class:`CallFailed`."""
+        """The items of a list, page by page, up to a limit. Raises :class:`CallFailed`."""
         for number in range(MOST_PAGES):
             place = [("limit", str(PAGE)), ("offset", str(number * PAGE))]
             said = await self._ask("GET", path, params=[*params, *place])
@@ -138,7 +139,7 @@ class IncidentsApi:
                 return
 
     async def write(self, incident: str, text: str, sending: Sending) -> Delivery:
-        """A note on this incident; not twice, as far as can be told."""
+        """Write a note on this incident, once as far as PagerDuty can tell."""
         try:
             await self._write(incident, own_note(text), look_first=_may_be_there(sending))
         except CallFailed as failure:
@@ -146,7 +147,7 @@ class IncidentsApi:
         return Delivered({"incident": incident})
 
     async def write_to(self, key: str, text: str, sending: Sending) -> Delivery:
-        """A note on every incident that stands for ``key``, each once."""
+        """Write a note once on every incident of ``key``."""
         try:
             found = await self.find(key)
             if not found:
@@ -160,7 +161,7 @@ class IncidentsApi:
         return Delivered({"incident": ",".join(one.id for one in found)})
 
     async def call(self, key: str, email: str, text: str, sending: Sending) -> Delivery:
-        """Page ``email`` to the incident of ``key``, beside whoever is on call; nobody who has been called to it."""
+        """Page ``email`` to the incident of ``key``, unless they were called to it already."""
         try:
             found = await self.find(key, statuses=OPEN)
             if not found:
@@ -183,7 +184,8 @@ class IncidentsApi:
         return Refused("no_incident") if now - sending.since > PATIENCE else Deferred("no_incident", now + LOOK_AGAIN)
 
     async def _write_to_each(self, found: Sequence[FoundIncident], content: str) -> None:
-        """One key at several services is withdrawn at each, perhaps at once, and each time this is written."""
+        """A key at several services is withdrawn at each, perhaps at the same time, and each withdrawal writes this
+        note."""
         async with self._one_by_one:
             for one in found:
                 await self._write(one.id, content, look_first=True)
@@ -202,12 +204,12 @@ class IncidentsApi:
         await self._ask("POST", f"/incidents/{incident}/responder_requests", body)
 
     async def _called(self, incident: str) -> set[str]:
-        """The ids of the users who have been called to it."""
+        """The ids of the users who were called to it."""
         shown = (await self._ask("GET", f"/incidents/{incident}")).get("incident") or {}
         return {str((one.get("user") or {}).get("id")) for one in shown.get("incidents_responders") or []}
 
     async def _user(self, email: str) -> str | None:
-        """The id of whoever signs in with ``email``: the directory's, else PagerDuty's."""
+        """The id of the user who signs in with ``email``: from the directory, else from PagerDuty."""
         if email not in self._user_ids:
             exact = None
             for address in (email, *self._aliases.get(email, ())):
@@ -224,7 +226,7 @@ class IncidentsApi:
     async def _ask(
         self, method: str, path: str, body: Mapping[str, Any] | None = None, params: Sequence[tuple[str, str]] = ()
     ) -> Mapping[str, Any]:
-        """The body of a 2xx. Raises :class:`CallFailed`."""
+        """The body of a 2xx reply. Raises :class:`CallFailed`."""
         send = partial(self._client.request, method, self._url + path, json=body, params=list(params))
         try:
             response = await self._patience.ask(send, twice=method == "GET")
@@ -253,10 +255,10 @@ _INCIDENT = "incident/"
 
 
 def incident_place(incident: str) -> str:
-    """The value of an address that stands for a note on this incident."""
+    """The value of an address for a note on this incident."""
     return f"{_INCIDENT}{incident}"
 
 
 def incident_of(place: str) -> str | None:
-    """The incident whose notes ``place`` means, ``None`` for a service."""
+    """The incident whose notes ``place`` addresses, ``None`` if it is a service."""
     return place.removeprefix(_INCIDENT) if place.startswith(_INCIDENT) else None

@@ -1,4 +1,4 @@
-"""Rendering: a notice as an event of PagerDuty's Events API v2, and the events that end or report something. Pure.
+"""Rendering: a notice as an event of PagerDuty's Events API v2, and the events that resolve or report. Pure.
 
 Source: https://developer.pagerduty.com/docs/send-alert-event.
 """
@@ -28,7 +28,8 @@ Event = dict[str, Any]
 
 
 def dedup_key(instance: str, ref: str) -> str:
-    """What makes every attempt at one service the same alert. Raises ``ValueError`` if PagerDuty would refuse it."""
+    """The key that makes every attempt at one service the same alert. Raises ``ValueError`` if PagerDuty would refuse
+    it."""
     key = f"{_prefix(instance)}{ref}"
     if len(key) > DEDUP_KEY_LENGTH:
         raise ValueError(f"a dedup key has at most {DEDUP_KEY_LENGTH} characters: choose a shorter instance name")
@@ -36,7 +37,7 @@ def dedup_key(instance: str, ref: str) -> str:
 
 
 def ref_in(key: str, instance: str) -> str | None:
-    """The question's ref in a dedup key that :func:`dedup_key` made for this instance."""
+    """The question's ref in a dedup key of this instance (:func:`dedup_key`)."""
     prefix = _prefix(instance)
     ref = key.removeprefix(prefix)
     return ref if key.startswith(prefix) and ref and ":" not in ref else None
@@ -47,7 +48,7 @@ def _prefix(instance: str) -> str:
 
 
 def trigger(notice: Notice, key: str, routing_key: str, when_cut: WhenCut = WhenCut.ANSWER) -> Event:
-    """Page whoever is on call for the service behind ``routing_key``."""
+    """Page the person on call for the service behind ``routing_key``."""
     return {
         "routing_key": routing_key,
         "event_action": "trigger",
@@ -66,7 +67,7 @@ def trigger(notice: Notice, key: str, routing_key: str, when_cut: WhenCut = When
 
 
 def _title(notice: Notice, when_cut: WhenCut) -> str:
-    """What is read out on the phone. Whoever acknowledges there must have heard that it answers."""
+    """The text that is read out on the phone. If an acknowledgement answers the question, it has to say so."""
     meant = _on_acknowledge(notice, when_cut)
     first = "" if meant is None else f"Acknowledging answers “{_one_line(meant)[:LABEL_LENGTH]}”. "
     return _one_line(f"[{notice.ref}] {first}{notice.question}")
@@ -86,8 +87,8 @@ QUIET = {PagerSeverity.INFO, PagerSeverity.WARNING}
 
 
 def severity(notice: Notice) -> PagerSeverity:
-    """What the rung says; else what the stated risk comes to, and at least error at the last attempt, so that somebody
-    hears it (docs/decisions/0023)."""
+    """The rung's severity, else the one that the stated risk maps to. At the last attempt at least error, so that a
+    phone rings (docs/decisions/0023)."""
     if notice.severity is not None:
         return notice.severity
     stated = PagerSeverity.ERROR if notice.stakes is None else SEVERITIES[notice.stakes]
@@ -100,7 +101,7 @@ def resolve(key: str, routing_key: str) -> Event:
 
 
 def alert(message: Message, key: str, routing_key: str) -> Event:
-    """Tell the people who run this service; nobody can answer it."""
+    """Alert the people who run this service; nobody can answer it."""
     event: Event = {
         "routing_key": routing_key,
         "event_action": "trigger",
@@ -124,24 +125,24 @@ NOTE_LENGTH = 20_000
 
 
 def note(text: str) -> str:
-    """What we write into an incident's notes: recognised when it comes back by a webhook (``replies.is_own_note``)."""
+    """The text of our own note, recognised when a webhook brings it back (``webhooks.is_own_note``)."""
     whole = OWN_NOTE + "".join(mark for mark in text if mark.isprintable() or mark == "\n").strip()
     return whole if len(whole) <= NOTE_LENGTH else f"{whole[: NOTE_LENGTH - 1]}…"
 
 
 def ending_note(ending: Ending) -> str:
-    """How it ended, and who answered."""
+    """How the question ended, and who answered."""
     return f"{ending.sentence} [{ending.ref}]"
 
 
 def reminder_note(notice: Notice) -> str:
-    """A later attempt, in an incident that pages already."""
+    """The note for a later attempt, in an incident that pages already."""
     headline = notice.headline
     return f"{headline}: [{notice.ref}] still waits for an answer. {notice.silence} Answer at {notice.links.shared}"
 
 
 def call_note(notice: Notice) -> str:
-    """What somebody is told who is called to the incident."""
+    """The text for a person who is called to the incident."""
     question = _one_line(notice.question)[:CALL_LENGTH]
     return f"[{notice.ref}] {question} Answer at {notice.links.shared}"
 
@@ -157,7 +158,7 @@ ACTION_LENGTH = 60_000
 
 
 def cut(notice: Notice) -> Cut:
-    """What the event leaves out of what the agent wrote. If it is too large, what gives way may be the action."""
+    """What the event leaves out of the agent's words. If the event is too large, the action may be cut."""
     too_long = notice.action is not None and notice.action.is_longer_than(ACTION_LENGTH)
     if too_long or notice.in_part is Cut.ACTION:
         return Cut.ACTION
@@ -208,14 +209,14 @@ _OPEN = {
 
 
 def _open_to_answer(notice: Notice, needed: Sight) -> str:
-    """Its page; a negative choice may be noted all the same."""
+    """Says to open the page; a note may still give a negative choice."""
     named = " or ".join(f"{choice.number} for “{choice.label}”" for choice in notice.negatives[:MOST_NAMED])
     noted = f" A note may say {named}." if named else ""
     return f"{_OPEN[needed]} {notice.links.shared}{'.' if noted else ''}{noted}"
 
 
 def how_to_answer(notice: Notice, when_cut: WhenCut = WhenCut.ANSWER) -> str:
-    """Where and how, in sentences for somebody who was just woken up."""
+    """Where and how to answer, in sentences for a person who was just woken up."""
     page = f"Open {notice.links.shared}"
     meant = _on_acknowledge(notice, when_cut)
     answers = "it does not answer." if meant is None else f"it is the answer “{meant}”."
@@ -225,8 +226,8 @@ def how_to_answer(notice: Notice, when_cut: WhenCut = WhenCut.ANSWER) -> str:
 
 
 def _on_acknowledge(notice: Notice, when_cut: WhenCut) -> str | None:
-    """What an acknowledgement stands for. Where several are marked, it can't tell which, and only claims; so it does
-    where not enough is shown to approve anything."""
+    """What an acknowledgement means. If several choices are marked for it, or if too little is shown to approve
+    anything, it only claims."""
     meant = [choice for choice in notice.choices if choice.on_acknowledge]
     if len(meant) != 1:
         return None
@@ -235,7 +236,7 @@ def _on_acknowledge(notice: Notice, when_cut: WhenCut) -> str | None:
 
 
 def note_that_answers(ref: str, response_type: ResponseType, choices: str) -> str:
-    """How a note answers, as the end of a sentence; ``choices`` says what they are."""
+    """How a note answers, as the end of a sentence; ``choices`` describes the choices."""
     match response_type:
         case ResponseType.CHOICE | ResponseType.CONFIRM:
             return f"a note that says nothing but the number or the name of a choice: {choices}."
@@ -250,8 +251,8 @@ def _choice(choice: NoticeChoice) -> str:
 
 
 def encode(event: Event) -> bytes:
-    """The request's body. What makes it larger than PagerDuty takes is left out whole: our own words before the
-    agent's, the largest first."""
+    """The request's body. If it is larger than PagerDuty takes, whole parts are left out: our words before the agent's,
+    the largest first."""
     raw = _json(event)
     while len(raw) > EVENT_BYTES:
         details = event["payload"]["custom_details"]
@@ -267,6 +268,6 @@ def _json(value: JsonValue) -> bytes:
 
 
 def _one_line(text: str) -> str:
-    """What may stand in a title that is sent as SMS and read out: no line ends, nothing invisible."""
+    """``text`` for a title that is sent as SMS and read out: no line ends, nothing invisible."""
     visible = "".join(mark for mark in " ".join(text.split()) if mark.isprintable())
     return visible if len(visible) <= SUMMARY_LENGTH else f"{visible[: SUMMARY_LENGTH - 1]}…"

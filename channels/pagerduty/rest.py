@@ -1,8 +1,8 @@
-"""PagerDuty's REST API: whose alerts these are, who somebody is, who is on call; and when the API is left alone.
+"""PagerDuty's REST API: an incident's alerts, users, who is on call; and a circuit breaker.
 
-Events, webhooks and answers do not wait for calls that will fail. :class:`CircuitBreaker` opens
-after several calls in a row without an answer, or after a 429. After a single lost connection the call is made again
-at once, if making it twice does no harm.
+Events, webhooks and answers do not wait for calls that will fail. :class:`CircuitBreaker` opens after several calls in
+a row without a reply, or after a 429. After a single lost connection the call is repeated at once, if a second call
+does no harm.
 
     closed ──FAILURES in a row──▶ open (nobody asks) ──AWAY──▶ half open (one asks) ──answered──▶ closed
                                      ▲                               │
@@ -36,7 +36,8 @@ LIMITED = timedelta(seconds=20)
 
 
 class LeftAlone(Exception):
-    """Nothing was asked. ``until`` is when it may be, ``why`` the stable code of what happened before."""
+    """The breaker is open: no call was made. ``until`` is when it may be, ``why`` the stable code of the failure
+    before."""
 
     def __init__(self, until: datetime, why: str) -> None:
         super().__init__(why)
@@ -45,7 +46,8 @@ class LeftAlone(Exception):
 
 
 class CircuitBreaker:
-    """One API's breaker. ``now`` is the clock's; ``seconds`` is how long one call may take, its second try included."""
+    """The breaker of one API. ``now`` is the clock's; ``seconds`` is how long one call may take, its second try
+    included."""
 
     def __init__(self, now: Callable[[], datetime], seconds: float) -> None:
         self._now = now
@@ -57,16 +59,16 @@ class CircuitBreaker:
 
     @property
     def until(self) -> datetime | None:
-        """Until when it is left alone, ``None`` if it may be asked."""
+        """The end of the open state, ``None`` if calls may be made."""
         now, until = self._now(), self._until
         if until is None or until <= now or until - now > http.LONGEST_WAIT:  # the clock may have been set back
             return None
         return until
 
     async def ask(self, send: Callable[[], Awaitable[httpx.Response]], *, twice: bool) -> httpx.Response:
-        """What the API answers to ``send``; ``twice`` says that a lost call can be made again without harm.
+        """The API's reply to ``send``; ``twice``: a lost call may be repeated without harm.
 
-        Raises :class:`LeftAlone`, or one of ``http.CAUGHT`` if there is no answer.
+        Raises :class:`LeftAlone`, or one of ``http.CAUGHT`` if there is no reply.
         """
         is_probe = self._admit()
         failures = self._failures
@@ -83,7 +85,7 @@ class CircuitBreaker:
         return response
 
     def _admit(self) -> bool:
-        """Whether this call is the one that finds out if the API is back. Raises :class:`LeftAlone`."""
+        """Whether this call probes the API after the pause. Raises :class:`LeftAlone`."""
         if (until := self.until) is not None:
             raise LeftAlone(until, self._why)
         if self._failures < FAILURES:
@@ -94,7 +96,7 @@ class CircuitBreaker:
         return True
 
     def _silent(self, failures: int, why: str) -> None:
-        """``failures`` had been counted when the call began: of calls that fail together one counts."""
+        """``failures`` is the count when the call began: of calls that fail together, one counts."""
         if failures != self._failures:
             return
         self._failures = min(failures + 1, FAILURES)
@@ -118,7 +120,7 @@ async def _answered(send: Callable[[], Awaitable[httpx.Response]], *, twice: boo
 
 
 def _reset(response: httpx.Response) -> timedelta:
-    """As PagerDuty says it: in seconds."""
+    """PagerDuty gives it in seconds."""
     seconds = response.headers.get("ratelimit-reset", "")
     if not (seconds.isascii() and seconds.isdigit()):
         return LIMITED
@@ -134,7 +136,7 @@ TIMEOUT_SECONDS = 3.5
 
 
 class ApiUnavailable(Exception):
-    """PagerDuty did not say. ``reason`` is a stable code."""
+    """PagerDuty gave no usable reply. ``reason`` is a stable code."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -143,7 +145,7 @@ class ApiUnavailable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class OnCall:
-    """``user`` is on call at an escalation policy's ``level`` (1 is asked first), ``None`` standing for always."""
+    """``user`` is on call at an escalation policy's ``level`` (1 is asked first). A time of ``None`` means always."""
 
     user: str
     level: int
@@ -155,9 +157,9 @@ class OnCall:
 
 
 class PagerDutyApi:
-    """Reads with ``token``. Every method raises :class:`ApiUnavailable` if there is no telling.
+    """Reads with ``token``. Every method raises :class:`ApiUnavailable` if PagerDuty gives no usable reply.
 
-    Without a token nothing can be asked, now or later: every incident is one that we don't know.
+    Without a token nothing can be asked: every incident is unknown.
     """
 
     def __init__(self, token: str | None, *, now: Callable[[], datetime], api_url: str = API_URL) -> None:
@@ -178,13 +180,13 @@ class PagerDutyApi:
         return tuple(key for alert in alerts if isinstance(key := alert.get("alert_key"), str))
 
     async def email_of(self, user: str) -> str | None:
-        """The mailbox that a user signs in with; ``None`` if there is no such user."""
+        """The e-mail that a user signs in with; ``None`` if there is no such user."""
         shown = (await self._get(f"/users/{user}")).get("user")
         email = shown.get("email") if isinstance(shown, dict) else None
         return email if isinstance(email, str) and "@" in email else None
 
     async def on_calls(self, schedule: str, now: datetime) -> tuple[OnCall, ...]:
-        """Everybody whom this schedule has on call ``now``, through any escalation policy."""
+        """Everybody on this schedule who is on call ``now``, through any escalation policy."""
         entries = await self._all("/oncalls", "oncalls", **{"schedule_ids[]": schedule})
         return tuple(one for entry in entries if (one := _on_call(entry)) and one.covers(now))
 
@@ -192,7 +194,7 @@ class PagerDutyApi:
         await self._client.aclose()
 
     async def _all(self, path: str, name: str, **query: int | str) -> list[Mapping[str, Any]]:
-        """Every object in a list, page by page; of a very long one the beginning."""
+        """The objects of a list, page by page, up to a limit."""
         found: list[Mapping[str, Any]] = []
         for page in range(MOST_PAGES):
             said = await self._get(path, **query, limit=PAGE, offset=page * PAGE)
@@ -224,7 +226,7 @@ class PagerDutyApi:
 
 
 def _on_call(entry: Mapping[str, Any]) -> OnCall | None:
-    """``None`` for an entry that can't be read: it names nobody then."""
+    """``None`` for an entry that can't be read."""
     try:
         user, level = entry["user"]["id"], entry["escalation_level"]
         start, end = (_instant(entry.get(name)) for name in ("start", "end"))

@@ -1,8 +1,8 @@
-"""PagerDuty's V3 webhooks: their signature, what they say as values, and what a note says to a question. Pure.
+"""PagerDuty's V3 webhooks: their signature, their events as values, and a note's answer to a question. Pure.
 
-Everything that PagerDuty may send is read. An unknown type or shape is :class:`Ignored` and never an error, because
-PagerDuty switches a subscription off after three refused webhooks. The signature covers the raw body alone and has no
-time in it: a replay is recognised by the webhook's id, not here.
+Every body is read. An unknown type or shape is :class:`Ignored` and never an error, because PagerDuty switches a
+subscription off after three refused webhooks. The signature covers only the raw body and has no time in it: a replay is
+recognised by the webhook's id, not here.
 
 Source: https://developer.pagerduty.com/docs/webhooks-overview, …/docs/webhook-signatures; facts on channels §C.
 """
@@ -26,8 +26,8 @@ from core.domain.suspension import ResponseType
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """The incident that it is about. ``key`` is its incident key, ``title`` its title, where the webhook says them;
-    a title is anybody's to write. ``assignees`` are user ids, ``None`` if nothing is said of them."""
+    """The incident of an event. ``key`` is its incident key, ``title`` its title, if the webhook has them; anybody may
+    write a title. ``assignees`` are user ids, ``None`` if the webhook does not list them."""
 
     incident: str
     key: str | None = None
@@ -37,7 +37,7 @@ class Where:
 
 @dataclass(frozen=True, slots=True)
 class Acknowledged:
-    """``user`` has said that they are on it."""
+    """``user`` acknowledged the incident."""
 
     where: Where
     user: str
@@ -45,7 +45,7 @@ class Acknowledged:
 
 @dataclass(frozen=True, slots=True)
 class Unacknowledged:
-    """Nobody is on it any more: given back, reopened, or PagerDuty's acknowledgement timeout."""
+    """Nobody works on it any more: given back, reopened, or PagerDuty's acknowledgement timeout."""
 
     where: Where
     reopened: bool = False
@@ -59,7 +59,7 @@ class Resolved:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """Its alerts are those of the incident ``into`` now."""
+    """Its alerts belong to the incident ``into`` now."""
 
     where: Where
     into: str
@@ -67,14 +67,14 @@ class Merged:
 
 @dataclass(frozen=True, slots=True)
 class Reassigned:
-    """It is somebody else's now: reassigned, escalated, delegated, or new."""
+    """Another person has it now: reassigned, escalated, delegated, or new."""
 
     where: Where
 
 
 @dataclass(frozen=True, slots=True)
 class Annotated:
-    """``user`` has written a note, all of which is in ``text``."""
+    """``user`` wrote a note; ``text`` is all of it."""
 
     where: Where
     user: str
@@ -83,8 +83,8 @@ class Annotated:
 
 @dataclass(frozen=True, slots=True)
 class FieldsSet:
-    """``user`` has given custom fields these values, an automation if it is ``None``; ``fields`` has each by its
-    name and by its id."""
+    """``user`` gave custom fields these values; ``None`` is an automation. ``fields`` has each by its name and by its
+    id."""
 
     where: Where
     user: str | None
@@ -93,7 +93,7 @@ class FieldsSet:
 
 @dataclass(frozen=True, slots=True)
 class UncountedReply:
-    """Words that could have been an answer, and are none: ``by`` is the user's id, if there is one."""
+    """A note that could have been an answer and is not. ``by`` is the user's id, if there is one."""
 
     where: Where
     by: str | None
@@ -102,14 +102,14 @@ class UncountedReply:
 
 @dataclass(frozen=True, slots=True)
 class Mentioned:
-    """Something else was done to it, which answers and claims nothing."""
+    """Any other event of an incident. It answers and claims nothing."""
 
     where: Where
 
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """Nothing that concerns a question. ``reason`` is a stable code."""
+    """An event that does not concern a question. ``reason`` is a stable code."""
 
     reason: str
 
@@ -130,7 +130,7 @@ Happening = (
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """One event. ``id`` is PagerDuty's own, ``None`` if it is none that can be kept."""
+    """One event. ``id`` is PagerDuty's own, ``None`` if it can't be stored."""
 
     id: str | None
     occurred_at: datetime | None
@@ -138,7 +138,7 @@ class Webhook:
 
 
 def read_webhook(raw: bytes | str) -> Webhook:
-    """The event in a webhook's body, whatever is in it."""
+    """The event in a webhook's body. Never raises."""
     try:
         body = json.loads(raw)
     except (ValueError, RecursionError):
@@ -165,7 +165,7 @@ def _acknowledged(data: Object, agent: Object) -> Happening:
 
 
 def _of_whole(happening: Callable[[Where], Happening]) -> Reader:
-    """What an event means that says nothing but which incident it is about."""
+    """The reader of an event that only names its incident."""
 
     def read(data: Object, agent: Object) -> Happening:
         where = _where(data)
@@ -190,7 +190,7 @@ def _resolved(data: Object, agent: Object) -> Happening:
 
 
 def _annotated(data: Object, agent: Object) -> Happening:
-    """Only a note that is here as it was written, by somebody: an automation's note is nobody's answer."""
+    """Only a note that arrived unchanged and was written by a person counts: an automation's note is not an answer."""
     where, user, text = _referred(data), _person(agent), data.get("content")
     if where is None or not isinstance(text, str):
         return Ignored("malformed")
@@ -204,7 +204,7 @@ def _annotated(data: Object, agent: Object) -> Happening:
 
 
 def _fields_set(data: Object, agent: Object) -> Happening:
-    """Only what has just changed: the other values are not this person's word."""
+    """Only the changed fields: the other values are not this person's."""
     where, user = _referred(data), _person(agent)
     changed = data.get("changed_custom_fields")
     if where is None:
@@ -243,7 +243,7 @@ READERS: Mapping[str, Reader] = {
 
 
 def _where(data: Object) -> Where | None:
-    """The incident in the data of an event about an incident as a whole."""
+    """The incident in an event's data, if the event is about an incident as a whole."""
     incident, key, title = data.get("id"), data.get("incident_key"), data.get("title")
     given = data.get("assignees")
     users = [_person(_mapping(one)) for one in given] if isinstance(given, list) else None
@@ -258,7 +258,7 @@ def _where(data: Object) -> Where | None:
 
 
 def _referred(data: Object) -> Where | None:
-    """The incident that the data of a note or a field refers to."""
+    """The incident that a note's or a field's data refers to."""
     referred = _mapping(data.get("incident"))
     incident, title = referred.get("id"), referred.get("summary")
     return Where(incident, title=title if isinstance(title, str) else "") if is_id(incident) else None
@@ -274,12 +274,12 @@ _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 def is_id(value: object) -> TypeGuard[str]:
-    """Whether ``value`` looks like an id of PagerDuty's: it becomes part of a path and of a stored key."""
+    """Whether ``value`` looks like PagerDuty's id: it becomes part of a path and of a stored key."""
     return isinstance(value, str) and _ID.fullmatch(value) is not None
 
 
 def _storable(text: str) -> str:
-    """Without what JSON can say and no database keeps: NUL and halves of surrogate pairs."""
+    """Without NUL and unpaired surrogates, which JSON can carry and no database stores."""
     return text.replace("\0", "").encode(errors="replace").decode()
 
 
@@ -315,14 +315,14 @@ _TITLE = re.compile(r"\[(HR-[2-9A-HJKMNP-TV-Z]{4,8})\]")
 
 
 def ref_in_title(title: str) -> str | None:
-    """The question that an incident's title names, as our summary does; anybody may have written it."""
+    """The ref that an incident's title names, as in our summary. Anybody may have written it."""
     found = _TITLE.search(title)
     return found.group(1) if found else None
 
 
 @dataclass(frozen=True, slots=True)
 class IncidentNote:
-    """A note's own words. ``ref`` is the question that it begins with, ``None`` if it names none."""
+    """A note's own words. ``ref`` is the question's ref that it begins with, or ``None``."""
 
     ref: str | None
     text: str
@@ -341,10 +341,10 @@ def read_answer_in(
     question: str = "",
     known: Circumstances = UNKNOWN,
 ) -> Reading:
-    """What a note says to ``question``.
+    """A note's answer to ``question``.
 
-    To a question for text any remark would be an answer; people also write remarks into an incident. Such a note
-    therefore has to begin with the question's ref, as the incident says (``render.how_to_answer``).
+    To a question for text any remark would be an answer, and people also write remarks into an incident. So such a note
+    has to begin with the question's ref, as the incident says (``render.how_to_answer``).
     """
     if note.ref is None and response_type in {ResponseType.TEXT, ResponseType.FORM}:
         return Unclear("no_ref")
@@ -357,12 +357,12 @@ _MOST_SIGNATURES = 16
 
 
 def may_be_signed(header: str) -> bool:
-    """What can be said without the body: there is a ``v1=`` in ``header``."""
+    """A check without the body: ``header`` has a ``v1=``."""
     return any(part.strip().startswith(_SCHEME) for part in header.split(",", _MOST_SIGNATURES)[:_MOST_SIGNATURES])
 
 
 def is_signed(raw: bytes, header: str, secrets: Sequence[str]) -> bool:
-    """Whether any ``v1=`` in ``header`` was made with any of ``secrets``; there are several while one is replaced."""
+    """Whether any ``v1=`` in ``header`` was made with any of ``secrets``; several while one is replaced."""
     parts = [part.strip() for part in header.split(",", _MOST_SIGNATURES)[:_MOST_SIGNATURES]]
     given = [part.removeprefix(_SCHEME).encode() for part in parts if part.startswith(_SCHEME)]
     ours = [hmac.new(secret.encode(), raw, hashlib.sha256).hexdigest().encode() for secret in secrets]

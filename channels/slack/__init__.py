@@ -1,13 +1,13 @@
-"""Slack: messages with buttons, modals, the App Home, the command, and what people do with them.
+"""Slack: messages with buttons, modals, the App Home, the slash command, and what people do with them.
 
-Out: ``channel`` posts, finds again and edits. ``conversations`` and ``people`` say where somebody is reached,
-``render`` (with ``mrkdwn``, ``forms``, ``modals``, ``home``, ``notes``) what is shown, ``limits`` what fits,
-``rate_limits`` how fast. ``errors`` says what a refusal means.
+Out: ``channel`` posts, finds again and edits. ``conversations`` and ``people`` say where a person is reached.
+``render`` (with ``mrkdwn``, ``forms``, ``modals``, ``home``, ``notes``) makes the blocks. ``limits`` has Slack's sizes,
+``rate_limits`` its pace, and ``errors`` the meaning of a refusal.
 
-In: ``interactions`` reads buttons and modals, ``events`` what Slack reports by itself, ``command`` what was typed;
-``payloads`` is what our buttons carry. ``socket`` is one connection of Socket Mode, ``client`` the Web API and its
-signatures, ``manifest`` the app.
+In: ``interactions`` reads buttons and modals, ``events`` the Events API, ``command`` the slash command. ``payloads`` is
+what our buttons carry. ``socket`` is one connection of Socket Mode, ``client`` the Web API and signature checks,
+``manifest`` the app.
 
-What must never be: a choice's value or a ``suspension_id`` in a payload, an agent's words that mention or link, or a
+What must never be: a choice's value or a ``suspension_id`` in a payload; an agent's words that mention or link; a
 repeated post whose first one may have arrived.
 """

@@ -1,6 +1,6 @@
-"""Slack's channel: posts a message, finds it again after a doubt, and edits it when the question has ended.
+"""Slack's channel: posts a message, finds it again if a post was in doubt, and edits it when the question has ended.
 
-A reminder goes into the thread of the question's first message, and into the conversation as well.
+A reminder goes into the thread of the question's first message, and also into the conversation.
 
 Source: https://docs.slack.dev/reference/methods/chat.postMessage, …/chat.update.
 """
@@ -44,7 +44,7 @@ MESSAGE_EVENT = "handraise_message"
 
 @dataclass(frozen=True, slots=True)
 class _Post:
-    """What is posted where. ``versions`` are tried in order, as long as Slack can't show the one before."""
+    """A message and its place. ``versions`` are tried in order until Slack can show one."""
 
     versions: Sequence[Rendered]
     place: Place
@@ -53,8 +53,8 @@ class _Post:
 
 
 class SlackChannel:
-    """``client`` must not repeat requests by itself (``channels.slack.client``). ``default_channel`` is where user
-    groups are mentioned, ``people`` finds the account behind an e-mail."""
+    """``client`` must not repeat requests by itself (``channels.slack.client``). User groups are mentioned in
+    ``default_channel``. ``people`` finds the account behind an e-mail."""
 
     name = "slack"
     lanes = 16
@@ -93,8 +93,8 @@ class SlackChannel:
         return cut(notice)
 
     async def withdraw(self, ending: Ending, receipt: Receipt, sending: Sending) -> Delivery:
-        """Edit the message. Repeating it changes nothing more, so a doubt needs no look first; and only a message
-        that is gone is given up, since its buttons would stay."""
+        """Edit the message. A repeated edit changes nothing, so a doubt needs no look first. Only a message that is
+        gone is given up: the buttons of any other would stay."""
         channel, ts = receipt.get("channel"), receipt.get("ts")
         if not channel or not ts:
             return Refused("receipt_unreadable")
@@ -106,7 +106,7 @@ class SlackChannel:
         return outcome
 
     async def refresh(self, notice: Notice, to: Address, receipt: Receipt, delivery: str, sending: Sending) -> Delivery:
-        """The question as it stands now, with the buttons that it had."""
+        """Show the question as it stands now, with the same buttons."""
         channel, ts = receipt.get("channel"), receipt.get("ts")
         if not channel or not ts:
             return Refused("receipt_unreadable")
@@ -129,7 +129,7 @@ class SlackChannel:
         return await self._post(post, sending)
 
     async def close(self) -> None:
-        """Nothing is kept open: the client makes a connection for each call."""
+        """Nothing to close: the client makes a connection for each call."""
 
     # --- Where ----------------------------------------------------------------------------------------------------
 
@@ -144,7 +144,7 @@ class SlackChannel:
         return place if isinstance(place, Place) else sent_nothing(place)
 
     async def _found(self, place: Place, thread: str | None, sending: Sending) -> Delivered | Refused | Deferred | None:
-        """What an earlier try has left there."""
+        """The message that an earlier try left there."""
 
         def look() -> Awaitable[Receipt | None]:
             return conversations.find(self._client, self._ours, place.conversation, thread, sending)
@@ -157,7 +157,7 @@ class SlackChannel:
     # --- Posting and editing --------------------------------------------------------------------------------------
 
     async def _post(self, post: _Post, sending: Sending) -> Delivery:
-        """Post the first version that Slack can show; after a doubt, only if an earlier try did not get through."""
+        """Post the first version that Slack can show. If an earlier try is in doubt, look for its message first."""
         found = await self._found(post.place, post.thread, sending) if sending.ambiguous else None
         if isinstance(found, Delivered):
             log.info("slack.post_found", delivery=sending.id)
@@ -175,7 +175,7 @@ class SlackChannel:
         return outcome
 
     async def _post_once(self, post: _Post, rendered: Rendered, thread: str | None, sending: Sending) -> Delivery:
-        """``parse`` and ``link_names`` are said, so that no text of an agent's becomes a link by itself."""
+        """``parse`` and ``link_names`` are set, so that no text of an agent becomes a link by itself."""
         channel = post.place.conversation
 
         async def call() -> Any:
@@ -208,8 +208,8 @@ class SlackChannel:
     async def _edit(
         self, channel: str, ts: str, text: str, blocks: Sequence[dict[str, Any]], sending: Sending
     ) -> Delivery:
-        """``blocks`` are always given: Slack keeps those of the question otherwise. ``parse`` is not ``none`` here
-        unless it is said (https://docs.slack.dev/reference/methods/chat.update)."""
+        """``blocks`` are always given: without them Slack keeps those of the question. ``parse`` is set because
+        ``chat.update`` does not default to ``none`` (https://docs.slack.dev/reference/methods/chat.update)."""
 
         async def call() -> Any:
             return await self._client.chat_update(
@@ -221,7 +221,7 @@ class SlackChannel:
     async def _in_turn(
         self, bucket: str, sending: Sending, call: Callable[[], Awaitable[Answered]]
     ) -> Answered | Failure:
-        """What Slack answers; or that it is not this delivery's turn, which costs no request."""
+        """Slack's reply. If it is not this delivery's turn, a failure, and no request is made."""
         turn = self._pace.turn(bucket, sending.id)
         if turn is not None:
             return Deferred("waits_for_its_turn", turn)
@@ -236,7 +236,7 @@ class SlackChannel:
 
 
 def _thread(sending: Sending, place: Place) -> str | None:
-    """The message of the question that this goes under: the last one there that is in no thread itself."""
+    """The message to reply under: the question's last message in this place that is not itself in a thread."""
     mine = [one for one in sending.earlier if one.get("channel") == place.conversation and "thread" not in one]
     return mine[-1].get("ts") if mine else None
 

@@ -1,7 +1,7 @@
-"""The Slack client: how it is built, whether a request is Slack's, and which workspace is ours.
+"""The Slack client: how it is built, whether a request comes from Slack, and which workspace is ours.
 
-The SDK's verifier raises on a timestamp that is no number and reads the wall clock itself, so the check of signatures
-is our own.
+Signatures are checked here and not by the SDK. The SDK's verifier reads the wall clock, and raises if a timestamp is
+not a number.
 
 Source: https://docs.slack.dev/authentication/verifying-requests-from-slack;
 https://docs.slack.dev/reference/methods/auth.test.
@@ -32,8 +32,8 @@ QUIET.setLevel(logging.WARNING)
 def web_client(token: str, base_url: str = SLACK_API, *, timeout: int = TIMEOUT_SECONDS) -> AsyncWebClient:
     """A client that never repeats a request by itself: the SDK's own handlers post twice when a connection dies.
 
-    A base URL without TLS is a sandbox on loopback, which no proxy of the environment could reach; the SDK takes one
-    from there without asking for exceptions.
+    A base URL without TLS is a sandbox on loopback. The proxy of the environment, which the SDK uses without regard to
+    exceptions, could not reach it.
     """
     client = AsyncWebClient(token, base_url, timeout, logger=QUIET, retry_handlers=[])
     if base_url.startswith("http://"):
@@ -42,9 +42,9 @@ def web_client(token: str, base_url: str = SLACK_API, *, timeout: int = TIMEOUT_
 
 
 async def tell_privately(response_url: str, text: str) -> int:
-    """Show ``text`` to whoever caused the interaction, and to nobody else; returns the HTTP status.
+    """Show ``text`` only to the person who caused the interaction; returns the HTTP status.
 
-    ``text`` is escaped already. Raises what the wire does. A ``response_url`` takes five messages in half an hour
+    ``text`` is escaped already. Raises the client's errors. A ``response_url`` takes five messages in half an hour
     (https://docs.slack.dev/interactivity/handling-user-interaction), so nothing that has to last goes this way.
     """
     response = await _webhook(response_url).send(
@@ -54,7 +54,7 @@ async def tell_privately(response_url: str, text: str) -> int:
 
 
 async def replace_private(response_url: str, text: str) -> int:
-    """The same in place of the private message that was pressed, whose buttons go with it."""
+    """Put ``text`` in place of the private message whose button was pressed. Its buttons go with it."""
     response = await _webhook(response_url).send(text=text, response_type="ephemeral", replace_original=True)
     return response.status_code
 
@@ -75,7 +75,7 @@ _SIGNATURE = re.compile(r"v0=[0-9a-f]{64}")
 
 
 def may_be_signed(timestamp: str, signature: str, now: datetime) -> bool:
-    """What can be said without the body: the signature is of its shape, and its time at most five minutes from now."""
+    """A check without the body: the signature has the right shape, and its time is at most five minutes from now."""
     if _SIGNATURE.fullmatch(signature) is None or _SECONDS.fullmatch(timestamp) is None:
         return False
     return abs(now.timestamp() - int(timestamp)) <= LIFETIME.total_seconds()
@@ -91,7 +91,8 @@ def is_signed(raw: bytes, timestamp: str, signature: str, secret: str, now: date
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """Where our app is installed, and who it is there. ``enterprise_id`` is the organisation's, if there is one."""
+    """The workspace in which our app is installed, and the app's ids there. ``enterprise_id`` is the organisation's, if
+    any."""
 
     team_id: str
     enterprise_id: str | None
@@ -99,7 +100,7 @@ class Home:
     bot_id: str | None = None
 
     def wrote(self, message: Mapping[str, Any]) -> bool:
-        """Whether our app has posted it: its metadata alone proves nothing, any app may copy them."""
+        """Whether our app posted it. The metadata alone proves nothing: any app may copy it."""
         bot_id = message.get("bot_id")
         return message.get("user") == self.bot_user_id or (bot_id is not None and bot_id == self.bot_id)
 
@@ -110,7 +111,7 @@ class OurWorkspace:
         self._home: Home | None = None
 
     async def home(self) -> Home:
-        """Asked until Slack has said it once: it never changes for a token. Raises what the call does
+        """Asks Slack once and keeps the reply: it never changes for a token. Raises the call's errors
         (``channels.slack.errors.CAUGHT``)."""
         if self._home is None:
             said = await self._client.auth_test()

@@ -1,4 +1,4 @@
-"""``/handraise``: what was typed, and what it shows. Pure.
+"""``/handraise``: parse the slash command and write its reply. Pure.
 
 Source: https://docs.slack.dev/interactivity/implementing-slash-commands.
 """
@@ -31,7 +31,7 @@ HELP = "\n".join(
 
 @dataclass(frozen=True, slots=True)
 class ListThem:
-    """What waits for whoever typed it."""
+    """List the questions that wait for the person who typed it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class ShowCommand:
 
 @dataclass(frozen=True, slots=True)
 class AnswerCommand:
-    """``words`` may be empty: then it is asked for."""
+    """Answer a question. If ``words`` is empty, the answer is asked for."""
 
     ref: str
     words: str
@@ -49,7 +49,7 @@ class AnswerCommand:
 
 @dataclass(frozen=True, slots=True)
 class Help:
-    """Anything else."""
+    """Any other text."""
 
 
 Command = ListThem | ShowCommand | AnswerCommand | Help
@@ -63,7 +63,7 @@ class Typed:
 
 
 def read_command(payload: Payload) -> Typed | None:
-    """``None`` if Slack has sent no such thing. Its name is whatever the app calls it."""
+    """``None`` if it is not Slack's payload of a command. The app chooses the command's name."""
     user_id, text = payload.get("user_id"), payload.get("text", "")
     if not isinstance(user_id, str) or not isinstance(text, str):
         return None
@@ -85,7 +85,7 @@ def _command(text: str) -> Command:
 
 
 def listing(waiting: Sequence[Notice], more: int, inbox: str) -> str:
-    """One line for each, in this order; ``more`` are on the page at ``inbox``."""
+    """One line for each question, in the given order; ``more`` others are on the page at ``inbox``."""
     if not waiting:
         return "Nothing waits for you."
     lines = [_line(notice) for notice in waiting]
@@ -95,7 +95,7 @@ def listing(waiting: Sequence[Notice], more: int, inbox: str) -> str:
 
 
 def choices(notice: Notice) -> str:
-    """Why that was no answer, and what would be one."""
+    """Why the words were not an answer, and which answers are valid."""
     shown = notice.choices[:CHOICES]
     lines = [f"{one.number}. {escaped(one_line(label_of(one)), limits.BUTTON_TEXT)}" for one in shown]
     more = [f"… and {len(notice.choices) - len(shown)} more"] if len(notice.choices) > len(shown) else []

@@ -1,7 +1,7 @@
-"""Conversations: where a notice is posted, and whether a message of ours is there already.
+"""Conversations: where a notice is posted, and whether our message is there already.
 
 A place is a channel by its id, a person's direct messages, or the channel in which a user group is mentioned. After a
-doubtful post the message is looked for in its thread, else in the conversation, by the delivery that it carries.
+doubtful post, the message is looked for by the delivery id that it carries: in its thread, else in the conversation.
 
 Source: https://docs.slack.dev/reference/methods/conversations.history, …/conversations.replies,
 https://docs.slack.dev/messaging/message-metadata.
@@ -25,14 +25,14 @@ from core.ports import Receipt, Refused, Sending
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """``conversation`` is an id to post to; ``mention`` is the user group that is called there."""
+    """``conversation`` is the id to post to; ``mention`` is the user group to mention there."""
 
     conversation: str
     mention: str | None = None
 
 
 class Places:
-    """Raises what the client does. Direct messages are opened once and remembered."""
+    """Methods raise the client's errors. Direct messages are opened once and remembered."""
 
     def __init__(self, client: AsyncWebClient, people: SlackPeople | None, default_channel: str | None) -> None:
         self._client = client
@@ -41,8 +41,8 @@ class Places:
         self._direct: dict[str, str] = {}
 
     def known(self, value: str) -> Place | Refused | None:
-        """Without asking Slack; ``None`` if it has to be asked. ``value`` is an address in Slack's words (``C…``,
-        ``U…``, ``S…``), or a person's e-mail."""
+        """The place, without asking Slack; ``None`` if Slack has to be asked. ``value`` is an address in Slack's words
+        (``C…``, ``U…``, ``S…``), or a person's e-mail."""
         if value in self._direct:
             return Place(self._direct[value])
         if "@" in value or value[:1] in {"U", "W"}:
@@ -52,7 +52,7 @@ class Places:
         return _refused("no_default_channel") if self._default_channel is None else Place(self._default_channel, value)
 
     async def open(self, person: str) -> Place | Refused:
-        """The direct messages with somebody, by user id or e-mail."""
+        """A person's direct messages, by user id or e-mail."""
         user: str | None = person
         if "@" in person:
             user = await self._people.user_of(person) if self._people is not None else None
@@ -79,7 +79,7 @@ Read = Callable[..., Awaitable[Any]]
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """The message that ``home`` has posted for ``delivery``."""
+    """The message that ``home`` posted for ``delivery``."""
 
     home: Home
     delivery: str
@@ -92,8 +92,7 @@ class _Wanted:
 async def find(
     client: AsyncWebClient, ours: OurWorkspace, channel: str, thread: str | None, sending: Sending
 ) -> Receipt | None:
-    """The receipt of the message that an earlier try has left, ``None`` if there is none. Raises what the client
-    does."""
+    """The receipt of the message that an earlier try left, or ``None``. Raises the client's errors."""
     wanted = _Wanted(await ours.home(), sending.id)
     oldest = f"{(sending.since - CLOCKS_APART).timestamp():.6f}"
     if thread is not None:

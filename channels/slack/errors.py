@@ -1,7 +1,7 @@
-"""Errors of Slack's Web API: what each means for a message. Surely not sent, in doubt, or never to be accepted.
+"""Errors of Slack's Web API: whether the message was surely not sent, may have been sent, or will never be accepted.
 
-Source: https://docs.slack.dev/reference/methods/chat.postMessage (errors: of ``internal_error`` and ``fatal_error``
-it says that the operation may have succeeded in part), https://docs.slack.dev/apis/web-api/rate-limits.
+Source: https://docs.slack.dev/reference/methods/chat.postMessage (errors: of ``internal_error`` and ``fatal_error`` it
+says that the operation may have succeeded in part), https://docs.slack.dev/apis/web-api/rate-limits.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ UNEDITABLE = frozenset(
 
 
 def failure_of(error: Exception, now: datetime) -> Failure:
-    """The outcome of a call that ended in one of :data:`CAUGHT`; any error that Slack names and we don't is final."""
+    """The outcome of a call that ended in one of :data:`CAUGHT`. An unknown error code of Slack's is final."""
     match error:
         case SlackApiError():
             return _answered(error.response, now)
@@ -75,7 +75,7 @@ def failure_of(error: Exception, now: datetime) -> Failure:
 
 
 def fault_of(reason: str) -> RefusalCause:
-    """What has to be mended if Slack refuses for this ``reason``."""
+    """The cause to mend if Slack refuses for this ``reason``."""
     for fault, reasons in (
         (RefusalCause.SETUP, SETUP),
         (RefusalCause.PLACE, PLACE),
@@ -87,12 +87,12 @@ def fault_of(reason: str) -> RefusalCause:
 
 
 def sent_nothing(failure: Failure) -> Deferred | Refused:
-    """The same, for a call that could not have posted anything: a doubt about it is none about the message."""
+    """The failure of a call that posts nothing: a doubt about the call is not a doubt about the message."""
     return Deferred(failure.reason) if isinstance(failure, Ambiguous) else failure
 
 
 def code_of(error: SlackApiError) -> str | None:
-    """Slack's own word for it, where it gave one."""
+    """Slack's own error code, if it gave one."""
     return _code(error.response)
 
 
@@ -121,5 +121,5 @@ def _code(response: Any) -> str | None:
 
 
 def _status(response: Any) -> int:
-    """The SDK hands over its own response or, where the body was no JSON, aiohttp's."""
+    """The SDK hands over its own response or, if the body was not JSON, aiohttp's."""
     return int(response.status_code if isinstance(response, AsyncSlackResponse) else response.status)

@@ -1,4 +1,4 @@
-"""Slack's Events API: words in a thread, an opened Home, access that was taken away; as values. Pure but for one call.
+"""Slack's Events API as values: words in a thread, an opened Home, revoked access. Pure, except one call.
 
 :func:`delivery_of_thread` asks Slack which question a thread is about, by the metadata of its first message.
 
@@ -25,9 +25,9 @@ SAID_TO_ALL = "thread_broadcast"
 
 @dataclass(frozen=True, slots=True)
 class UserMessage:
-    """Somebody has written ``text``, which is in Slack's markup, in a thread (``thread_ts``) or in direct messages.
+    """A person wrote ``text`` (Slack's markup) in a thread (``thread_ts``) or in direct messages.
 
-    ``thread_by`` is who began the thread.
+    ``thread_by`` is the author of the thread's first message.
     """
 
     by: Who
@@ -46,21 +46,21 @@ class HomeOpened:
 
 @dataclass(frozen=True, slots=True)
 class AccessRevoked:
-    """Our access was taken away; ``reason`` is the event's type."""
+    """Our access was revoked; ``reason`` is the event's type."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class IgnoredEvent:
-    """Nothing that concerns us, or nothing that anybody has said just now."""
+    """An event that does not concern us, or that no person caused just now."""
 
 
 Happened = UserMessage | HomeOpened | AccessRevoked | IgnoredEvent
 
 
 def event_id(payload: Payload) -> str | None:
-    """What Slack calls this event, the same on every try."""
+    """Slack's id of the event, the same on every try."""
     found = payload.get("event_id")
     return found if isinstance(found, str) and 0 < len(found) <= LONGEST_ID else None
 
@@ -84,7 +84,7 @@ def read_event(payload: Payload) -> Happened:
 
 
 def _words(event: Mapping[str, Any], payload: Payload) -> UserMessage | IgnoredEvent:
-    """Words of a person, in a thread or to us alone; never an edit, a deletion, a join, or what a bot says."""
+    """A person's words, in a thread or in direct messages. Edits, deletions, joins and bots are ignored."""
     subtype = event.get("subtype")
     if subtype not in {None, SAID_TO_ALL} or event.get("bot_id") or event.get("edited") or event.get("hidden"):
         return IgnoredEvent()
@@ -97,7 +97,7 @@ def _words(event: Mapping[str, Any], payload: Payload) -> UserMessage | IgnoredE
 
 
 def _who(event: Mapping[str, Any], payload: Payload) -> Who | None:
-    """In a channel that is shared with others (Slack Connect) only the event itself says whose the person is."""
+    """In a channel shared by Slack Connect, only the event itself names the person's workspace."""
     user_id = text_at(event, "user")
     if user_id is None:
         return None
@@ -108,7 +108,7 @@ def _who(event: Mapping[str, Any], payload: Payload) -> Who | None:
 
 
 def _lists_a_bot(event: Mapping[str, Any]) -> bool:
-    """Tokens of people are none of ours."""
+    """Whether a bot's token is listed; people's tokens are not ours."""
     tokens = event.get("tokens")
     return isinstance(tokens, Mapping) and bool(tokens.get("bot"))
 
@@ -118,9 +118,10 @@ MARKUP = re.compile(r"<(?P<target>[^<>|]+)(\|(?P<label>[^<>]*))?>|&lt;|&gt;|&amp
 
 
 async def delivery_of_thread(client: AsyncWebClient, home: Home, channel: str, thread_ts: str) -> str | None:
-    """The delivery id of the message that a thread hangs under, ``None`` if that is none of ours.
+    """The delivery id of the thread's first message, ``None`` if that message is not ours.
 
-    Its metadata says so: nothing else is kept of a thread. Raises what the call does (``channels.slack.errors``).
+    The id is in the message's metadata; nothing else is stored about threads. Raises the call's errors
+    (``channels.slack.errors``).
     """
     page = await client.conversations_replies(channel=channel, ts=thread_ts, limit=1, include_all_metadata=True)
     messages: list[dict[str, Any]] = page.get("messages") or []
@@ -133,7 +134,7 @@ async def delivery_of_thread(client: AsyncWebClient, home: Home, channel: str, t
 
 
 def as_typed(text: str) -> str:
-    """Slack's markup as the person typed it: links and mentions by what they lead to."""
+    """Slack's markup as the person typed it: links and mentions become what they lead to."""
     return MARKUP.sub(_plain, text)
 
 

@@ -1,6 +1,6 @@
-"""Forms in Slack: the inputs of a modal, and what was filled in as the form's values. Pure.
+"""Forms in Slack: the inputs of a modal, and the submitted values. Pure.
 
-The fields are those of ``core.domain.forms``. What a modal can't hold is answered on the page instead.
+The fields are those of ``core.domain.forms``. A form that a modal can't hold is answered on the page.
 
 Source: https://docs.slack.dev/reference/block-kit/blocks/input-block, …/block-elements.
 """
@@ -22,7 +22,7 @@ Named = Callable[[str], str | None]
 
 
 def fields(schema: Mapping[str, JsonValue] | None, context: Mapping[str, JsonValue]) -> tuple[Field, ...] | None:
-    """``None`` if the form is empty or more than a modal can hold: a list of anything has no input in Slack."""
+    """``None`` if the form is empty or does not fit a modal: a list of anything has no input in Slack."""
     found = form_fields(schema, context, shown)
     has_inputs = all(
         one.kind not in {FieldKind.LIST, FieldKind.OTHER} and len(one.options) <= limits.OPTIONS for one in found
@@ -40,9 +40,9 @@ def read(
     named: Named = lambda _user_id: None,
     schema: Mapping[str, JsonValue] | None = None,
 ) -> tuple[dict[str, JsonValue], dict[str, str]]:
-    """The form's values, and what is wrong by block id, by ``schema`` too. What was left empty is left out.
+    """The form's values, and the errors by block id, ``schema``'s included. Empty inputs are left out.
 
-    A person is their identity where ``named`` knows one, else ``slack:U…``.
+    A person is their identity if ``named`` knows it, else ``slack:U…``.
     """
     values: dict[str, JsonValue] = {}
     problems: dict[str, str] = {}
@@ -104,12 +104,12 @@ def _element(field: Field) -> Block:
 
 
 def _most(high: float, field: Field) -> int:
-    """How many may be picked: never more than there are, whatever the agent has written."""
+    """How many options may be picked: at most the number of options, whatever the agent wrote."""
     return max(1, int(min(high, len(field.options))))
 
 
 def select(options: Sequence[tuple[str, str | None]], kind: str = "static_select") -> Block:
-    """A list to pick from, of labels and what they mean; each option's value is its index."""
+    """A list of labels with what they mean; each option's value is its index."""
     return {
         "type": kind,
         "placeholder": plain_text("Pick one" if kind == "static_select" else "Pick any", limits.PLACEHOLDER, "—"),
@@ -125,7 +125,7 @@ def _option(index: int, label: str, meaning: str | None) -> Block:
 
 
 def number_input(low: float | None, high: float | None, *, decimal: bool) -> Block:
-    """Bounds that Slack could not read, or that leave nothing between them, are left to the engine."""
+    """Bounds that Slack could not read, or that exclude every number, are left to the engine."""
     element: Block = {"type": "number_input", "is_decimal_allowed": decimal}
     bounds = {
         name: _bound(edge, rounding, decimal=decimal)

@@ -1,4 +1,4 @@
-"""The App Home: what waits for one person, the soonest deadline first, and what there is to press. Pure.
+"""The App Home: the questions that wait for one person, soonest deadline first, with their buttons. Pure.
 
 Source: https://docs.slack.dev/surfaces/app-home, https://docs.slack.dev/reference/views/home-tab-views.
 """
@@ -24,7 +24,7 @@ PROBLEM = 500
 
 
 def home_view(waiting: Sequence[Notice], more: int, when_cut: WhenCut = WhenCut.ANSWER) -> Block:
-    """``waiting`` are at most :data:`MOST`; ``more`` wait beside them, in the inbox."""
+    """``waiting`` has at most :data:`MOST` questions; ``more`` others wait in the inbox."""
     count = len(waiting) + more
     headline = "Nothing waits for you" if not count else f"{count} waiting for you"
     blocks: list[Block] = [{"type": "header", "block_id": "headline", "text": plain_text(headline, 150, "—")}]
@@ -36,7 +36,7 @@ def home_view(waiting: Sequence[Notice], more: int, when_cut: WhenCut = WhenCut.
 
 
 def closed_view(text: str) -> Block:
-    """For somebody to whom nothing is shown; ``text`` says why."""
+    """The Home of a person who may see nothing; ``text`` says why."""
     return {"type": "home", "blocks": [{"type": "section", "block_id": "told", "text": mrkdwn(escaped(text, PROBLEM))}]}
 
 
@@ -58,12 +58,12 @@ def _question_blocks(notice: Notice, when_cut: WhenCut) -> list[Block]:
 
 
 def _actions(notice: Notice, when_cut: WhenCut) -> list[Block]:
-    """As in a message that has room for as much as a Home."""
+    """The same buttons as in a message with as much room as a Home."""
     return answer_blocks(notice, DELIVERY, when_cut, cut(notice))
 
 
 def cut(notice: Notice) -> Cut:
-    """What a Home leaves out: the context is on the page alone."""
+    """What a Home leaves out: the context is only on the page."""
     if notice.in_part is Cut.ACTION or action_is_cut(notice, ACTION):
         return Cut.ACTION
     words = notice.context or width(escaped(notice.question, limits.QUESTION)) > QUESTION

@@ -1,6 +1,6 @@
-"""Interactions: somebody pressed a button (of a message or of their Home) or submitted a modal in Slack. Pure.
+"""Interactions: a button pressed in a message or a Home, or a modal submitted. Parses Slack's payloads. Pure.
 
-A payload that is not one of ours becomes :class:`NotForUs`, never an exception. Verify it first
+A payload that is not ours becomes :class:`NotForUs`, never an exception. Verify the request first
 (``channels.slack.client``).
 
 Source: https://docs.slack.dev/reference/interaction-payloads/block_actions-payload, …/view-interactions-payload.
@@ -32,10 +32,10 @@ class Who:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """How whoever pressed can be told something, and where the message is that they pressed.
+    """How to tell the person something, and where the message is whose button they pressed.
 
-    A message gives a ``response_url`` for private replies, the Home none; ``trigger_id`` opens one modal within three
-    seconds; ``user_id`` has direct messages with us, if there is nothing better.
+    A message gives a ``response_url`` for private replies; the Home gives none. ``trigger_id`` opens one modal within
+    three seconds. ``user_id`` gives direct messages, if there is nothing better.
     """
 
     response_url: str | None = None
@@ -76,7 +76,7 @@ class WantsModal:
 
 @dataclass(frozen=True, slots=True)
 class WantsPage:
-    """ "Open" was pressed: they want to see a question on its page, or with no ``ref`` their inbox."""
+    """The button "Open": the person wants to see a question on its page, or their inbox if ``ref`` is ``None``."""
 
     by: Who
     ref: str | None
@@ -86,13 +86,14 @@ class WantsPage:
 
 @dataclass(frozen=True, slots=True)
 class LinkFollowed:
-    """A link button of an older version was pressed: Slack tells, and nothing is to do."""
+    """A link button of an older version was pressed. Slack reports it; there is nothing to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Submitted:
-    """A modal was filled in. ``entered`` is what is not empty, by block id; a picked option is its value, several are
-    their values with commas. ``index`` is the choice that the modal asks a reason for, ``None`` for any other."""
+    """A modal was submitted. ``entered`` is each input that is not empty, by block id: a picked option is its value,
+    several are joined by commas. ``index`` is the choice that the modal asks a reason for, ``None`` for any other
+    modal."""
 
     by: Who
     ref: str
@@ -103,7 +104,7 @@ class Submitted:
 
 @dataclass(frozen=True, slots=True)
 class NotForUs:
-    """Not of ours, or nothing that we could have sent. ``reason`` is a stable code."""
+    """A payload that is not ours, or that we could not have sent. ``reason`` is a stable code."""
 
     reason: str
 
@@ -112,8 +113,8 @@ Action = Chosen | OnIt | WantsModal | WantsPage | LinkFollowed | NotForUs
 
 
 def read_body(raw: bytes) -> Payload | None:
-    """The payload of a request: JSON, JSON in the field ``payload`` of a form, or the form of a slash command (or of
-    Slack's look at our certificate) itself; ``None`` if it is none of them."""
+    """The payload of a request: JSON, JSON in the form field ``payload``, or the form of a slash command (or of Slack's
+    certificate check). ``None`` for any other body."""
     try:
         text = raw.decode()
         if not text.startswith("{"):
@@ -128,7 +129,7 @@ def read_body(raw: bytes) -> Payload | None:
 
 
 def read_action(payload: Payload) -> Action:
-    """What a ``block_actions`` payload says; Slack sends one action at a time for buttons."""
+    """The action in a ``block_actions`` payload; Slack sends one action at a time for buttons."""
     by, actions = who_of(payload), payload.get("actions")
     action = actions[0] if isinstance(actions, list) and len(actions) == 1 else None
     action_id = _text(action, "action_id")
@@ -168,7 +169,7 @@ def reach_of(payload: Payload) -> Reach:
 
 
 def read_submission(payload: Payload, sign: Sign) -> Submitted | NotForUs:
-    """What a ``view_submission`` payload says; a modal whose seal is not ours is not ours."""
+    """The submission in a ``view_submission`` payload. A modal without our seal is not ours."""
     by, view = who_of(payload), payload.get("view")
     callback = _text(view, "callback_id")
     if by is None or callback not in {ANSWER_CALLBACK, REASON_CALLBACK}:
@@ -190,7 +191,7 @@ def first_input(payload: Payload) -> str | None:
 
 
 def who_of(payload: Payload) -> Who | None:
-    """Whoever caused an interaction; their own workspace, where Slack says it, and not the one they did it in."""
+    """The person who caused an interaction, with their own workspace if Slack names it, not the one they did it in."""
     user_id = _text(payload.get("user"), "id")
     if user_id is None:
         return None
@@ -216,7 +217,7 @@ def _option(given: Any) -> str | None:
 
 
 def _options(given: Any) -> str:
-    """The values of all that was picked, with commas, which are in none of ours."""
+    """The values of all picked options, joined by commas; our values have no commas."""
     picked = given.get("selected_options") if isinstance(given, dict) else None
     values = [_text(one, "value") for one in picked] if isinstance(picked, list) else []
     return ",".join(value for value in values if value)
@@ -228,5 +229,5 @@ def _text(thing: Any, key: str) -> str | None:
 
 
 def text_at(thing: Payload, key: str) -> str | None:
-    """The text there, ``None`` where it is empty or none."""
+    """The text at ``key``, ``None`` if it is empty or no text."""
     return _text(thing, key) or None

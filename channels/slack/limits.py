@@ -1,7 +1,7 @@
-"""Limits of Slack, and what we allow ourselves below them.
+"""Limits of Slack, and our own limits below them.
 
-Slack does not say whether it counts characters or UTF-16 units. Everything here is kept in UTF-16 units, which are
-never fewer.
+Slack does not say whether it counts characters or UTF-16 units. Everything here is in UTF-16 units, which are never
+fewer.
 
 Source: https://docs.slack.dev/reference/block-kit (blocks, block-elements, composition-objects),
 https://docs.slack.dev/reference/views/modal-views.

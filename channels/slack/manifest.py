@@ -1,4 +1,4 @@
-"""The Slack app's manifest: which scopes, events and commands it has, and how Slack reaches us.
+"""The Slack app's manifest: its scopes, events and commands, and how Slack reaches us.
 
 Source: https://docs.slack.dev/reference/app-manifest; facts on channels §A5.
 """
@@ -24,7 +24,7 @@ _templates = Environment(
 def manifest(public_url: str | None = None) -> str:
     """YAML for Socket Mode, or for HTTP mode with a service at ``public_url``.
 
-    Raises ``ValueError`` where Slack could not reach that: it takes HTTPS alone.
+    Raises ``ValueError`` if Slack could not reach ``public_url``: Slack requires HTTPS.
     """
     template = _templates.get_template("manifest.yml.j2")
     return template.render(url=None if public_url is None else _events_url(public_url))

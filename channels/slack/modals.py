@@ -1,4 +1,4 @@
-"""Modals: to answer by a text, a form or one of many choices; to ask for a reason; to tell how a question ended. Pure.
+"""Modals: answer by text, form or one of many choices; give a reason; read how a question ended. Pure.
 
 A reason is asked for if the choice's metadata wants one.
 
@@ -19,7 +19,7 @@ ANSWER_BLOCK = "answer"
 
 
 def answer_modal(notice: Notice, delivery: str, sign: Sign, when_cut: WhenCut = WhenCut.ANSWER) -> Block | None:
-    """``None`` if it is not answered in a modal but by buttons, or only on the page."""
+    """``None`` if the question is answered by buttons, or only on the page."""
     if way(notice, when_cut) not in {Way.MODAL, Way.OPEN_MODAL}:
         return None
     head = whole_blocks(notice, inputs_of(notice)) or [
@@ -44,7 +44,7 @@ def _to_fill_in(callback: str, carried: Carried, sign: Sign, submit: str, blocks
 
 
 def told_modal(ref: str, text: str, link: str | None = None) -> Block:
-    """Nothing to fill in: only ``text``, which is plain. Of the addresses in it ``link`` alone can be followed."""
+    """A modal without inputs: only ``text``, which is plain. Of the addresses in it, only ``link`` can be followed."""
     told = escaped(text, limits.QUESTION)
     if link is not None:
         told = told.replace(escaped(link), f"<{escaped(link)}>")
@@ -57,7 +57,7 @@ def told_modal(ref: str, text: str, link: str | None = None) -> Block:
 
 
 def error_block(notice: Notice) -> str:
-    """The first input, under which an error is shown that no single field is known for."""
+    """The first input, which shows an error that belongs to no known field."""
     return forms.block_id(0) if notice.response_type is ResponseType.FORM else ANSWER_BLOCK
 
 
@@ -90,7 +90,7 @@ GIVE_ONE = "Say why: this answer needs a reason."
 
 
 def reason_modal(notice: Notice, index: int, wanted: ReasonWanted, delivery: str, sign: Sign) -> Block:
-    """``index`` is the choice that was picked; it counts once this is sent."""
+    """``index`` is the picked choice; it counts once this modal is submitted."""
     label = label_of(notice.choices[index])
     picked = f"Your answer will be “{escaped(label, limits.BUTTON_TEXT)}”. The agent gets your reason."
     question = escaped(notice.question, limits.QUESTION, limits.MORE)

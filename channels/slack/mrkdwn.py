@@ -52,7 +52,7 @@ def one_line(text: str) -> str:
 
 
 def is_visible(text: str) -> bool:
-    """Whether it has a sign that leaves a mark: not only spaces, joiners, marks on nothing and blank fillers."""
+    """Whether it has a visible sign: not only spaces, joiners, marks on nothing and blank fillers."""
     return any(unicodedata.category(sign)[0] not in "CZM" and ord(sign) not in BLANK for sign in text)
 
 
@@ -102,13 +102,13 @@ def mrkdwn(text: str) -> Block:
 
 
 def plain_text(text: str, most: int, otherwise: str) -> Block:
-    """``otherwise`` if nothing that can be seen is left of ``text``: Slack refuses an empty text."""
+    """``otherwise`` if nothing visible is left of ``text``: Slack refuses an empty text."""
     words = next((one for one in map(one_line, (text, otherwise)) if is_visible(one)), "—")
     return {"type": "plain_text", "text": clipped(words, most), "emoji": False}
 
 
 def _fitted(pieces: Sequence[str], most: int, tail: str) -> str:
-    """As many whole pieces as fit, with ``tail`` in place of what does not."""
+    """As many whole pieces as fit; ``tail`` stands for the rest."""
     whole = "".join(pieces)
     if width(whole) <= most:
         return whole
@@ -122,7 +122,7 @@ _AROUND = "```\n{}\n```"
 
 
 def action_block(notice: Notice) -> list[Block]:
-    """As much of it as a message has room for."""
+    """As much of the action as a message has room for."""
     if notice.action is None:
         return []
     said = "\n".join(action_texts(notice, limits.ACTION))
@@ -130,7 +130,7 @@ def action_block(notice: Notice) -> list[Block]:
 
 
 def action_texts(notice: Notice, most: int) -> list[str]:
-    """The heading, the code block and, where it is cut, that it is; escaped. Nothing if nothing will run."""
+    """The heading, the code block and, if it is cut, a line that says so; escaped. Nothing if nothing will run."""
     if notice.action is None:
         return []
     text = escaped(code(notice.action, most), most)
@@ -139,7 +139,7 @@ def action_texts(notice: Notice, most: int) -> list[str]:
 
 
 def whole_action(action: ShownAction) -> list[str]:
-    """All of it, escaped: the heading and as many code blocks as it takes, each for a section of its own."""
+    """The whole action, escaped: the heading and as many code blocks as needed, each for its own section."""
     text = escaped(code(action))
     parts = pieces(text, limits.SECTION_TEXT - len(_AROUND))
     return [_heading(action, text), *(_AROUND.format(part) for part in parts)]
@@ -150,8 +150,8 @@ def action_is_cut(notice: Notice, most: int) -> bool:
 
 
 def code(action: ShownAction, most: int | None = None) -> str:
-    """The action, so that it can't end the code block that it stands in: a run of backticks, which only JSON's strings
-    have, is written as the escape that JSON has for it. More than ``most`` if there is more. Not escaped yet."""
+    """The action, written so that it can't end its code block: a run of backticks, which only JSON strings can have,
+    becomes its JSON escape. Longer than ``most`` if there is more. Not escaped yet."""
     text = action.text(None if most is None else most + 1)
     return _FENCE.sub(lambda run: "\\u0060" * len(run[0]), text)
 

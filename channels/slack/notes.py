@@ -1,4 +1,4 @@
-"""Private notes: what somebody is told about what they have just pressed. Plain text; pure."""
+"""Private notes: what a person is told about the button that they just pressed. Plain text; pure."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ USE_THE_BUTTONS = "Use the buttons of the message, or its page."
 
 
 def turned_away(text: str, asked: Sequence[str]) -> str:
-    """Somebody whose account is not known here, and who may answer instead."""
+    """For a person whose account is not known here: who may answer instead."""
     return f"{text} {_may_answer(asked)} The question stays open."
 
 
@@ -41,13 +41,13 @@ def ended(ending: Ending | None) -> str:
 
 
 def recorded_already(suspension: Suspension) -> str:
-    """Their own answer, once more; while others are waited for, how many are needed."""
+    """For a person whose answer is already recorded. If other answers are awaited, it says how many are needed."""
     others = f" {so_far(suspension)}" if suspension.is_open else ""
     return f"Your answer is recorded already.{others}"
 
 
 def may_not(error: HandraiseError, asked: Sequence[str]) -> str:
-    """Somebody who may not answer. ``asked`` are the references of those who may."""
+    """For a person who may not answer. ``asked`` are the references of those who may."""
     if isinstance(error, SelfResponseForbidden):
         return "You can't answer this: you asked it, or it was asked on your behalf. The question stays open."
     return f"You can't answer this. {_may_answer(asked)} The question stays open."
@@ -67,7 +67,7 @@ def personal_link(link: str, minutes: int) -> str:
 
 
 def press_again(link: str) -> str:
-    """Slack gives three seconds to open a modal."""
+    """For a button pressed too long ago: Slack gives three seconds to open a modal."""
     return f"That took too long for Slack. Press “Answer…” again, or answer here: {link}"
 
 
@@ -76,12 +76,12 @@ def not_opened(link: str) -> str:
 
 
 def open_first(link: str) -> str:
-    """What they pressed stands under a part of the question, which is not enough to approve it."""
+    """The button stands under a part of the question, which is not enough to approve it."""
     return f"Your answer was not recorded: this question is longer than its message. Read all of it and answer: {link}"
 
 
 def reveal_first(link: str) -> str:
-    """What they pressed stands under an action that hides where it goes."""
+    """The button stands under an action that hides where it goes."""
     return f"Your answer was not recorded: part of what will run is hidden here. See it and answer: {link}"
 
 

@@ -1,7 +1,7 @@
-"""Payloads of our buttons and modals: the public ref, the index of a choice and the delivery, and nothing else.
+"""Payloads of our buttons and modals: the public ref, the index of a choice, and the delivery id.
 
-Neither a choice's value (it is unbounded) nor the ``suspension_id`` (it authorises, RFC-0025 §11) is ever in Slack.
-A modal's ``private_metadata`` is sealed, because a modal outlives the message that it came from.
+A choice's value (unbounded) and the ``suspension_id`` (it authorises, RFC-0025 §11) are never in Slack. A modal's
+``private_metadata`` is sealed, because a modal outlives the message that it came from.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ OPTION = re.compile(r"c=([0-9]{1,4})")
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """``index`` is the choice's, ``None`` if the thing pressed is no choice."""
+    """``index`` is the choice's index, ``None`` if the button is not a choice."""
 
     ref: str
     delivery: str

@@ -1,11 +1,11 @@
 """People in the workspace: a person by e-mail, a person by user id, the members of a user group.
 
-Each is asked of Slack once and kept for a while; what nobody is known by is kept too. The ``known_…`` methods only
-read what is kept, for places that must not wait for the network (a transaction, a suspension). Nothing here says who
-*may* answer or be asked: that is the directory's.
+Each is asked of Slack once and kept for a while, also if nobody is found. The ``known_…`` methods only read what is
+kept, for code that must not wait for the network (a transaction, a suspension). Who *may* answer or be asked is the
+directory's to say, not this module's.
 
-Source: https://docs.slack.dev/reference/methods/users.lookupByEmail, …/users.info, …/usergroups.users.list;
-facts on channels §A4.
+Source: https://docs.slack.dev/reference/methods/users.lookupByEmail, …/users.info, …/usergroups.users.list; facts on
+channels §A4.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Found = TypeVar("Found")
 
 
 class LookupFailed(Exception):
-    """Slack could not be asked. ``failure`` is what that means for whatever waits for the answer."""
+    """Slack could not be asked. ``failure`` is the outcome for the work that waits for the reply."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.reason)
@@ -46,7 +46,7 @@ class LookupFailed(Exception):
 
 @dataclass(slots=True)
 class _Kept(Generic[Found]):
-    """What was found, by what it was asked for, with the time it was asked at."""
+    """Results by key, with the time at which each was asked."""
 
     lifetime: timedelta
     now: Callable[[], datetime]
@@ -60,14 +60,14 @@ class _Kept(Generic[Found]):
         return found
 
     def fresh(self, key: str) -> tuple[Found] | None:
-        """What was found within the lifetime; ``None`` if it has to be asked for."""
+        """The result, if it is within the lifetime; ``None`` if Slack has to be asked."""
         if key not in self._found:
             return None
         at, found = self._found[key]
         return (found,) if abs(self.now() - at) <= self.lifetime else None
 
     def within(self, key: str, age: timedelta) -> Found | None:
-        """What was found, if that is no longer ago than ``age``."""
+        """The result, if it is no older than ``age``."""
         at, found = self._found.get(key, (None, None))
         return found if at is not None and abs(self.now() - at) <= age else None
 
@@ -75,7 +75,7 @@ class _Kept(Generic[Found]):
         self._found.pop(key, None)
 
     def last(self, key: str) -> Found | None:
-        """What was found last, however long ago."""
+        """The last result, however old."""
         return self._found[key][1] if key in self._found else None
 
 
@@ -108,7 +108,7 @@ class SlackPeople:
         return self._users.keep(email, user_id)
 
     async def email_of(self, user_id: str) -> str | None:
-        """The e-mail of a user; ``None`` for bots, for who has left, and for strangers of a shared channel."""
+        """The e-mail of a user; ``None`` for bots, for people who left, and for strangers of a shared channel."""
         kept = self._emails.fresh(user_id)
         if kept is not None:
             return kept[0]
@@ -121,7 +121,7 @@ class SlackPeople:
         return self._emails.keep(user_id, email)
 
     async def refresh(self, references: Iterable[str]) -> None:
-        """See to it that :meth:`known_members` knows every user group (``slack:S…``) among ``references``."""
+        """Make sure that :meth:`known_members` knows every user group (``slack:S…``) among ``references``."""
         for reference in references:
             if reference.startswith("slack:S"):
                 await self.members(reference.removeprefix("slack:"))
@@ -137,23 +137,23 @@ class SlackPeople:
     # --- reading what is kept ---
 
     def known_user(self, email: str) -> str | None:
-        """The user id behind an e-mail, as it was found last."""
+        """The user id behind an e-mail, by the last result."""
         return self._users.last(email)
 
     def known_email(self, user_id: str) -> str | None:
-        """The e-mail of a user, as it was found within the last two days."""
+        """The e-mail of a user, from a result of the last two days."""
         return self._emails.within(user_id, PERSON_TRUSTED)
 
     def known_members(self, group: str) -> frozenset[str]:
-        """The user ids in a user group within the last minute; none if that has not been asked."""
+        """The user ids in a user group within the last minute; none if Slack was not asked in that time."""
         return (self._groups.fresh(group) or (frozenset(),))[0]
 
     def last_members(self, group: str) -> frozenset[str]:
-        """As they were when they were asked for last: to tell how many could answer, never to let one."""
+        """The members by the last result: to count how many could answer, never to let one answer."""
         return self._groups.last(group) or frozenset()
 
     def _part(self, email: str | None, user_id: str | None) -> None:
-        """An e-mail is of one account and an account has one: whoever had either before this has it no longer."""
+        """An e-mail belongs to one account, and an account has one e-mail: a new pair ends both old ones."""
         before = self._users.last(email) if email is not None else None
         if before not in {None, user_id} and self._emails.last(str(before)) == email:
             self._emails.forget(str(before))
@@ -162,7 +162,7 @@ class SlackPeople:
             self._users.forget(str(former))
 
     async def _ask(self, call: Callable[[], Awaitable[Any]], nothing: frozenset[str], field: str) -> Any:
-        """The ``field`` of the answer, ``None`` if Slack says that there is no such thing."""
+        """The ``field`` of the reply, ``None`` if Slack says that there is no such thing."""
         try:
             return (await call()).get(field)
         except CAUGHT as error:
@@ -171,8 +171,8 @@ class SlackPeople:
             raise LookupFailed(sent_nothing(failure_of(error, self._now()))) from None
 
     async def _is_ours(self, user: dict[str, Any]) -> bool:
-        """Somebody of this workspace, still there and no machine, whose e-mail Slack has seen confirmed. Slack Connect
-        brings in strangers; in an Enterprise organisation one person is in several workspaces."""
+        """A current, human member of this workspace whose e-mail Slack has confirmed. Slack Connect brings in
+        strangers; in an Enterprise organisation one person is in several workspaces."""
         gone = user.get("deleted") or user.get("is_bot") or user.get("is_stranger")
         if gone or not user.get("is_email_confirmed", True):
             return False

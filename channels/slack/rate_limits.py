@@ -1,9 +1,9 @@
-"""Rate limits: how fast Slack may be asked once it has answered 429.
+"""Rate limits: how fast Slack may be asked after a 429.
 
 Slack takes about one message a second in a conversation, and bursts of an unpublished length. So nothing is slowed down
-before Slack says so. From then on each delivery of that bucket gets its turn, one after another, from the time that
-Slack named, until the bucket has been calm for a while. Nobody sleeps here: whoever has to wait is told until when, and
-the row goes back to the outbox.
+before a 429. From then on each delivery of that bucket gets its turn, one after another, from the time that Slack
+named, until the bucket has been calm for a while. Nothing sleeps here: a delivery that has to wait is told until when,
+and its row goes back to the outbox.
 
 Source: https://docs.slack.dev/apis/web-api/rate-limits; facts on channels §A4, §F.
 """
@@ -35,7 +35,7 @@ AT_ONCE = 3
 
 @dataclass(slots=True)
 class _Bucket:
-    """``turns`` are those that have been given and not yet used, by delivery."""
+    """``turns`` are the turns given and not yet used, by delivery."""
 
     step: timedelta
     next: datetime
@@ -54,15 +54,14 @@ class _Bucket:
 
 
 class Pace:
-    """A bucket is a method (:data:`POST` for the whole workspace) or the id of a conversation that is posted in."""
+    """A bucket is a method (:data:`POST` for the whole workspace) or the id of a conversation."""
 
     def __init__(self, now: Callable[[], datetime]) -> None:
         self._now = now
         self._buckets: dict[str, _Bucket] = {}
 
     def turn(self, bucket: str, delivery: str) -> datetime | None:
-        """When ``delivery`` may go, ``None`` for at once. Whoever is told a time has that turn, and comes back for
-        it."""
+        """When ``delivery`` may go, ``None`` for at once. A delivery that is told a time keeps that turn."""
         now = self._now()
         for name in (bucket,) if bucket in STEPS else (POST, bucket):
             slow = self._slow(name, now)
@@ -71,7 +70,7 @@ class Pace:
         return None
 
     def limited(self, bucket: str, until: datetime | None) -> None:
-        """Slack wants nothing more of that kind before ``until``. Turns given so far are void."""
+        """Slack answered 429 for ``bucket`` until ``until``. Turns given so far are void."""
         now = self._now()
         self._pause(bucket, until or now, now)
         full = [name for name, one in self._buckets.items() if name not in STEPS and one.next > now]

@@ -1,8 +1,8 @@
-"""Slack messages: a notice, an ending and a short message as blocks, with what there is to press. Pure.
+"""Slack messages: a notice, an ending and a short message as blocks, with their buttons. Pure.
 
-Each choice is a button, or one button leads to where the question is answered. Every word of the agent's is escaped or
-``plain_text``, and every length is kept below Slack's limits (``limits``). What does not fit a message is said to be
-missing (:func:`cut`), and shown whole in a modal as far as that can hold it.
+Each choice is a button, or one button leads to where the question is answered. Every word of the agent is escaped or
+``plain_text``, and every length is kept below Slack's limits (``limits``). The message says what it leaves out
+(:func:`cut`); a modal shows it whole, as far as a modal can.
 
 Source: https://docs.slack.dev/block-kit; …/reference/methods/chat.postMessage (the top-level ``text`` is what
 notifications and screen readers say); …/reference/block-kit/block-elements/button-element.
@@ -45,7 +45,7 @@ def label_of(choice: NoticeChoice) -> str:
 
 
 def cut(notice: Notice) -> Cut:
-    """What the message leaves out of what the agent wrote: of the action, else of the question, its context or the
+    """What the message leaves out of the agent's words: of the action, else of the question, its context or the
     choices."""
     if notice.in_part is Cut.ACTION or action_is_cut(notice, limits.ACTION):
         return Cut.ACTION
@@ -56,7 +56,7 @@ def cut(notice: Notice) -> Cut:
 
 
 def _written(notice: Notice) -> Iterator[tuple[str, int]]:
-    """Each text of the agent's, with what there is room for."""
+    """Each text of the agent, with the room that it has."""
     yield notice.question, limits.QUESTION
     for key, value in notice.context.items():
         yield one_line(key), limits.CONTEXT_KEY
@@ -67,7 +67,7 @@ def _written(notice: Notice) -> Iterator[tuple[str, int]]:
 
 
 def whole_blocks(notice: Notice, inputs: int) -> list[Block] | None:
-    """``None`` if that is more than a modal with so many ``inputs`` holds."""
+    """``None`` if the question does not fit a modal with that many ``inputs``."""
     if notice.in_part is not Cut.NOTHING or action_is_cut(notice, limits.MODAL_TEXT):
         return None
     texts = [piece for text in _texts(notice) for piece in pieces(text, limits.SECTION_TEXT)]
@@ -82,7 +82,7 @@ def whole_blocks(notice: Notice, inputs: int) -> list[Block] | None:
 
 
 def _texts(notice: Notice) -> Iterator[str]:
-    """Escaped, each a paragraph of its own."""
+    """Each paragraph, escaped."""
     yield escaped(notice.question)
     for key, value in notice.context.items():
         yield f"*{escaped(one_line(key))}*\n{escaped(shown(value))}"
@@ -116,7 +116,7 @@ class Way(Enum):
 
 
 def way(notice: Notice, when_cut: WhenCut, left_out: Cut | None = None) -> Way:
-    """``left_out`` is what is left out where it is looked at, if that is no message but the Home."""
+    """``left_out`` is what the Home leaves out; by default, what the message does."""
     usual, needed = _usual_way(notice), sight_needed(notice, cut(notice), when_cut)
     nothing_to_pick = notice.response_type in {ResponseType.CHOICE, ResponseType.CONFIRM} and not notice.choices
     if nothing_to_pick or max(needed, sight_needed(notice, left_out or Cut.NOTHING, when_cut)) is Sight.MESSAGE:
@@ -147,7 +147,7 @@ def _usual_way(notice: Notice) -> Way:
 
 
 def description_blocks(notice: Notice) -> list[Block]:
-    """What is to be said of choices that have a button each: what a button can't hold."""
+    """The descriptions of choices that have a button each: a button can't hold them."""
     told = [one for one in notice.choices if one.description or width(label_of(one)) > limits.BUTTON_TEXT]
     if not told or _usual_way(notice) is not Way.BUTTONS:
         return []
@@ -163,8 +163,8 @@ def _described(choice: NoticeChoice) -> str:
 
 
 def answer_blocks(notice: Notice, delivery: str, when_cut: WhenCut, left_out: Cut | None = None) -> list[Block]:
-    """A button for each choice, or one that leads to where it is answered; beside that, where not enough is shown to
-    approve it, one for each negative choice."""
+    """A button for each choice, or one that leads to where the question is answered. If not enough is shown to approve
+    it, the second comes with a button for each negative choice."""
     value = written(Carried(notice.ref, delivery))
     match way(notice, when_cut, left_out):
         case Way.BUTTONS:
@@ -186,12 +186,12 @@ _OPEN_PAGE = {False: "Open to read all and answer", True: "Open to see what is h
 
 
 def _negatives(notice: Notice, delivery: str) -> list[Block]:
-    """As many as there is room for beside one button more."""
+    """As many as fit beside one more button."""
     return [_choice_button(notice, choice, delivery) for choice in notice.negatives[: limits.BUTTONS - 1]]
 
 
 def _choice_button(notice: Notice, choice: NoticeChoice, delivery: str) -> Block:
-    """``default`` is the look of a button without a style; Slack knows no style of that name."""
+    """``default`` is the look of a button without a style; Slack has no style of that name."""
     button = _button(label_of(choice), f"{ANSWER}{choice.index}")
     button["value"] = written(Carried(notice.ref, delivery, choice.index))
     if choice.style in {Style.PRIMARY, Style.DANGER}:
@@ -225,7 +225,7 @@ def _button(label: str, action_id: str) -> Block:
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """``text`` stands alone; with ``blocks`` it is only what notifications say."""
+    """Without ``blocks``, ``text`` is the message; with ``blocks`` it is only what notifications say."""
 
     text: str
     blocks: tuple[Block, ...] = ()
@@ -234,7 +234,7 @@ class Rendered:
 def render_notice(
     notice: Notice, delivery: str, *, when_cut: WhenCut = WhenCut.ANSWER, mention: str | None = None
 ) -> Rendered:
-    """``mention`` is the id of a user group that is called by it."""
+    """``mention`` is the id of the user group to mention."""
     blocks = [
         {
             "type": "header",
@@ -256,7 +256,7 @@ def render_notice(
 
 
 def _called(mention: str | None) -> str:
-    """Only what Slack would take for a user group's id: this is the one mention there is, and it is ours."""
+    """Mention only what Slack takes for a user group's id. This is the only mention, and it is ours."""
     return f"<!subteam^{mention}> " if mention is not None and mention.isalnum() else ""
 
 
@@ -266,8 +266,8 @@ def _mention_blocks(mention: str | None) -> list[Block]:
 
 
 def fallback_text(notice: Notice) -> str:
-    """The question, what will run, the numbered choices, the deadline and the link, in plain words: the question gives
-    way first."""
+    """The question, the action, the numbered choices, the deadline and the link, in plain words. If it is too long, the
+    question is cut first."""
     silence = in_bytes(escaped(notice.silence, limits.FOOTER), limits.FOOTER)
     last = f"{silence}\n{notice.links.shared} ({escaped(notice.ref, 64)})"
     numbered = [*_action_line(notice), *_numbered(notice)]
@@ -284,7 +284,7 @@ def _action_line(notice: Notice) -> list[str]:
 
 
 def _numbered(notice: Notice) -> list[str]:
-    """A line for each choice, as many as there is room for."""
+    """A line for each choice, as many as fit."""
     lines: list[str] = []
     used = 0
     for choice in notice.choices:
@@ -297,19 +297,19 @@ def _numbered(notice: Notice) -> list[str]:
 
 
 def render_plain(notice: Notice, *, mention: str | None = None) -> Rendered:
-    """What still gets through if Slack refuses the blocks: the question and where to answer it."""
+    """What still works if Slack refuses the blocks: the question and where to answer it."""
     question = escaped(notice.question, limits.PLAIN_QUESTION, limits.MORE)
     plain = f"{_called(mention)}{notice.headline}: {question}"
     return Rendered(_ending_with(plain, f"Answer here: {_link(notice.links.shared)}"))
 
 
 def _link(url: str) -> str:
-    """One that works if nothing else becomes a link (``parse`` is ``none``)."""
+    """A link that works although nothing else becomes one (``parse`` is ``none``)."""
     return f"<{escaped(url)}>"
 
 
 def render_ending(ending: Ending) -> Rendered:
-    """The message as it stays: what was asked and how it ended, nothing left to press.
+    """The final message: what was asked and how it ended, without buttons.
 
     The block ids differ from the question's, as Slack asks of an updated message
     (https://docs.slack.dev/reference/block-kit/blocks/section-block).
@@ -330,8 +330,8 @@ def render_ending(ending: Ending) -> Rendered:
 
 
 def _report_blocks(report: ActionReport | None) -> list[Block]:
-    """What came of it, in the agent's words, and a link that shows its host. One that takes too much room is on the
-    page alone."""
+    """The agent's report in its own words, and a link that shows its host. A report that takes too much room is only on
+    the page."""
     if report is None:
         return []
     mark = "☑️" if report.status is ActionStatus.DONE else "❗"
@@ -358,7 +358,7 @@ def question_block(notice: Notice) -> Block:
 
 
 def context_blocks(notice: Notice) -> list[Block]:
-    """What the agent told beside the question: ten values at most, the rest where the question is opened."""
+    """The agent's context: ten values at most, the rest where the question is opened."""
     blocks: list[Block] = []
     items = list(notice.context.items())
     if items:
@@ -380,7 +380,7 @@ def _field(key: str, value: JsonValue) -> Block:
 
 
 def earlier_blocks(notice: Notice) -> list[Block]:
-    """What was answered before to the same action."""
+    """Earlier answers to the same action."""
     if not notice.earlier:
         return []
     lines = "\n".join(earlier_answers.in_message(notice.earlier, notice.zone))
@@ -389,7 +389,7 @@ def earlier_blocks(notice: Notice) -> list[Block]:
 
 
 def notes_blocks(notice: Notice) -> list[Block]:
-    """What has happened among people so far."""
+    """What people have done so far."""
     if not notice.notes:
         return []
     text = escaped("\n".join(notice.notes), limits.NOTES, limits.MORE)
@@ -407,7 +407,7 @@ def _brief(answer: str | None) -> str | None:
 
 
 def _ending_with(text: str, last: str) -> str:
-    """``text`` cut so that ``last``, which must not be, still fits below it."""
+    """``text`` cut so that ``last``, which is never cut, fits below it."""
     if not last:
         return in_bytes(text, limits.FALLBACK_BYTES)
     return f"{in_bytes(text, limits.FALLBACK_BYTES - len(last.encode()) - 1)}\n{last}"

@@ -1,8 +1,8 @@
-"""One socket of Slack's Socket Mode, from Slack's ``hello`` to its end: slack_sdk's client, opened once.
+"""One connection of Slack's Socket Mode, from Slack's ``hello`` to its end: slack_sdk's client, opened once.
 
-The SDK's client opens itself anew, and has hung in that for hours. Here one object is one connection. Its holder asks
-:meth:`Socket.over` when it has to be replaced, opens another one, and lets this one :meth:`finish <Socket.finish>` what
-was delivered to it, since Slack hears an acknowledgement only where the envelope went.
+The SDK's client reconnects by itself, and has hung in that for hours. Here one object is one connection. Its holder
+asks :meth:`Socket.over` whether to replace it, opens another one, and lets this one :meth:`finish <Socket.finish>`:
+Slack accepts an acknowledgement only on the connection that the envelope came by.
 
 Source: https://docs.slack.dev/apis/events-api/using-socket-mode; facts on channels §A3.
 """
@@ -50,9 +50,10 @@ class NotOpened(Exception):
 
 
 class Socket(SocketModeClient):
-    """``url`` is what ``apps.connections.open`` gave. Silent for two ``ping`` intervals, a socket is dead.
+    """``url`` is what ``apps.connections.open`` gave. A socket that is silent for two ``ping`` intervals is dead.
 
-    One can be connected and get nothing, which no ping shows (bolt-python#1529): none becomes older than ``oldest``.
+    A socket can be connected and get nothing, and no ping shows it (bolt-python#1529): so none becomes older than
+    ``oldest``.
     """
 
     def __init__(self, web: AsyncWebClient, url: str, take: Take, ping: timedelta, oldest: timedelta) -> None:
@@ -77,7 +78,7 @@ class Socket(SocketModeClient):
         self.socket_mode_request_listeners.append(self._answer)
 
     async def open(self) -> None:
-        """Returns once Slack has said hello; raises :class:`NotOpened` if it has not within two pings' time."""
+        """Returns once Slack has said hello; raises :class:`NotOpened` if it has not within the time of two pings."""
         try:
             async with asyncio.timeout(2 * self.ping_interval):
                 await self.connect()  # type: ignore[no-untyped-call]
@@ -88,7 +89,7 @@ class Socket(SocketModeClient):
             raise NotOpened(self._why)
 
     async def over(self) -> str:
-        """Why it has to be replaced, as soon as it has to be."""
+        """Wait until the socket has to be replaced; returns why."""
         while (why := await self._trouble()) is None:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._over.wait(), _LOOK_EVERY)
@@ -96,13 +97,13 @@ class Socket(SocketModeClient):
 
     @property
     def works(self) -> bool:
-        """Whether it still brings what people do: one that is to be replaced does, until it is closed."""
+        """Whether it still delivers: a socket that is to be replaced does, until it is closed."""
         heard_at = max(self._heard_at, self.last_ping_pong_time or 0.0)
         is_open = self.current_session is not None and not self.current_session.closed
         return is_open and not self.closed and time.time() - heard_at <= 2 * self.ping_interval
 
     async def finish(self, linger: timedelta = timedelta()) -> None:
-        """Acknowledge what is delivered within ``linger`` and before, as long as that is soon, and close."""
+        """Wait for ``linger``, then (for a limited time) for all that was delivered to be acknowledged, and close."""
         await asyncio.sleep(linger.total_seconds())
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(FINISH_WITHIN.total_seconds()):
@@ -111,7 +112,7 @@ class Socket(SocketModeClient):
         await self.close()
 
     async def close(self) -> None:
-        """Slack does not always answer a close: it is not waited for."""
+        """Does not wait for Slack, which does not always answer a close."""
         self.closed = True
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_CLOSE_WITHIN):
@@ -121,7 +122,7 @@ class Socket(SocketModeClient):
         await asyncio.gather(*(loop for loop in loops if loop is not None), return_exceptions=True)
 
     async def run_message_listeners(self, message: dict[str, Any], raw_message: str) -> None:
-        """The SDK would open itself anew at a ``disconnect``."""
+        """Overridden because the SDK would reconnect at a ``disconnect``."""
         match message.get("type"):
             case "hello":
                 self._greeted.set()
