@@ -149,10 +149,6 @@ class Lanes:
         """Wait until everything taken so far is settled."""
         await self._empty.wait()
 
-    def is_waited_for(self, channel: str) -> bool:
-        """Whether rows wait for a turn there."""
-        return self._turns[channel].waiting > 0
-
     # --- Leases -------------------------------------------------------------------------------------------------------
 
     def waits_since(self, row: Row) -> timedelta:

@@ -25,7 +25,6 @@ from core.delivery.leases import BEAT, Leases, OrphanedRows
 from core.delivery.links import LinkMaker
 from core.delivery.on_call import OnCallAddresses
 from core.delivery.pause import Pausing
-from core.delivery.portions import Portions
 from core.delivery.queues import Lanes
 from core.delivery.tries import NOT_WANTED, Dropped, NotOurs, OnHold, Tries
 from core.delivery.turns import LINGERS_AFTER, whole_second
@@ -117,7 +116,6 @@ class Relay:
         self._sends: set[asyncio.Task[None]] = set()
         self._orphaned_rows = OrphanedRows(database, lanes)
         self._backlog = Backlog(database, lanes, clock)
-        self._portions = Portions(database)
 
     async def start(self) -> None:
         """Begin to send."""
@@ -252,12 +250,11 @@ class Relay:
     # --- Settling -------------------------------------------------------------------------------------------------
 
     async def _settle(self, row: Row, outcome: Delivery | Dropped) -> None:
-        """Write down what became of a try, in one transaction; those that got through share one."""
+        """Write down what became of a try, in one transaction."""
         now = self.clock.now()
         match outcome:
             case Delivered() as delivered:
-                at_leisure = not self.lanes.is_waited_for(row.channel)
-                await self._portions.write(lambda tx: self._delivered(tx, row, delivered, now), can_wait=at_leisure)
+                await self.database.write(lambda tx: self._delivered(tx, row, delivered, now))
             case Refused() as refusal:
                 await self.database.write(lambda tx: self._refused(tx, row, refusal, now))
             case Dropped() as dropped:

@@ -11,6 +11,7 @@ import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TypeVar
 
 import sqlalchemy as sa
@@ -33,11 +34,10 @@ from core.domain.vocabulary import Abandoned, AnswerGiven, Cancelled, Claimed, R
 from core.domain.wire import instant
 from core.engine.channel_views import ChannelViews
 from core.engine.drafting import Draft, Drafter, findings
-from core.engine.due_attempts import DueAttempts
 from core.engine.earlier_answers import EarlierAnswers
-from core.engine.ending import ended_in_time
+from core.engine.ending import due_signal, ended_in_time
 from core.engine.opening import Opening
-from core.engine.outages import CatchingUp, locked
+from core.engine.outages import CatchingUp, caught_up, locked
 from core.engine.permissions import check_claim
 from core.engine.planning import schedules_in
 from core.engine.queries import Queries, may_read
@@ -48,6 +48,7 @@ from core.engine.transitions import Transitions
 from core.errors import (
     AlreadyReported,
     ClaimedByAnother,
+    DatabaseUnavailable,
     Forbidden,
     HandraiseError,
     InvalidTransition,
@@ -75,6 +76,8 @@ ON_CALL_SECONDS = 2.0
 """How long a question waits before it is asked for somebody to say who is on call."""
 
 _AT_ONCE = 200
+_BATCH = 25
+"""Questions that are due and whose transactions are under way together: an answer waits for no more of them."""
 _TAKEN_NOW = timedelta(seconds=0.5)
 _TIDY_EVERY = timedelta(hours=1)
 
@@ -119,7 +122,6 @@ class Engine:
         self._repeats = repeats or RepeatedAsks()
         self._opening = Opening(drafter, transitions, quotas, self._repeats)
         self._catching_up = CatchingUp(database, transitions, clock)
-        self._due_attempts = DueAttempts(database, transitions, clock)
         self._tidied_at: datetime | None = None
 
     # --- Asking ---------------------------------------------------------------------------------------------------
@@ -401,16 +403,44 @@ class Engine:
         await self._tidy()
         behind = await self._catching_up.some()
         if self._catching_up.due_at_once:
-            await self._due_attempts.fire(self._catching_up.due_at_once)
+            await self._do(self._catching_up.due_at_once)
         while due := await self.database.read(self._share_of_due):
             if await self._catching_up.those(due):
                 continue  # most of them are not due any more
-            if not await self._due_attempts.fire(due):
+            if not await self._do(due):
                 return self._clock.now() + _TAKEN_NOW  # whoever holds all of them may still put them back
         return self._clock.now() if behind else await self.database.read(suspensions.next_look)
 
     def _share_of_due(self, conn: sa.Connection) -> list[str]:
         return suspensions.share_of_due(conn, self._clock.now(), _AT_ONCE, self._catching_up.due_from)
+
+    async def _do(self, due: Sequence[str]) -> bool:
+        """Move what is due, each question in a transaction of its own, so that one that can't be moved keeps no other
+        from being asked. False if somebody else holds each of them at this moment."""
+        done = list[bool | BaseException]()
+        for start in range(0, len(due), _BATCH):
+            batch = (self.database.write(partial(self._due, suspension_id=one)) for one in due[start : start + _BATCH])
+            done += await asyncio.gather(*batch, return_exceptions=True)
+            if any(isinstance(one, DatabaseUnavailable) for one in done):
+                break
+        for one in done:
+            if isinstance(one, BaseException):
+                raise one
+        return any(done)
+
+    def _due(self, tx: Tx, suspension_id: str) -> bool:
+        """False if somebody else holds it at this moment: an answer, another worker."""
+        intent = intents.lock_unless_taken(tx, suspension_id)
+        if intent is None:
+            return False
+        now, transitions = self._clock.now(), self._transitions
+        intent, suspension = caught_up(tx, intent, suspension_id, transitions, now)
+        if suspension is not None and suspension.look_at is not None and suspension.look_at <= now:
+            late = now - suspension.look_at
+            tx.after_commit(lambda: transitions.observer.looked(late))
+            signal = due_signal(tx, intent, suspension, transitions.surroundings, now)
+            transitions.move(tx, suspension, signal, intent, now)
+        return True  # if it is not due any more, somebody else was faster
 
     async def _tidy(self) -> None:
         now = self._clock.now()

@@ -126,26 +126,10 @@ class Transitions:
         suspensions.move_times(tx, [outcome.suspension for outcome, _ in moved])
         logs = [(intent, outcome.events) for outcome, intent in moved]
         intents.advance_dependents(tx, event_log.append_all(tx, logs, now, self.log_key), now)
-        self._tell_of(tx, [outcome for outcome, _ in moved])
-        return min((at for outcome, _ in moved if (at := outcome.suspension.look_at) is not None), default=None)
-
-    def ask_again(self, tx: Tx, asking: Sequence[tuple[Outcome, Sequence[Row], Dependent]], now: datetime) -> None:
-        """As :meth:`move` for many outcomes that do no more than ask again, each with its notices (:meth:`notices`) and
-        its intent, in a few statements together."""
-        moved = [(_next_version(outcome), intent) for outcome, _, intent in asking]
-        suspensions.update_all(tx, [outcome.suspension for outcome, _ in moved])
-        logs = [(intent, outcome.events) for outcome, intent in moved]
-        intents.advance_dependents(tx, event_log.append_all(tx, logs, now, self.log_key), now)
-        rows = [row for _, notices, _ in asking for row in notices]
-        self._keep_tokens_of(tx, rows)
-        self.dispatch(tx, rows)
-        self._tell_of(tx, [outcome for outcome, _ in moved])
-
-    def _tell_of(self, tx: Tx, moved: Sequence[Outcome]) -> None:
-        """Once for all that have moved together, and are in the log."""
-        self._spread_the_news(tx, [outcome.suspension for outcome in moved], logged=True)
-        for outcome in moved:
+        self._spread_the_news(tx, [outcome.suspension for outcome, _ in moved], logged=True)
+        for outcome, _ in moved:
             tx.after_commit(partial(self.observer.moved, outcome))
+        return min((at for outcome, _ in moved if (at := outcome.suspension.look_at) is not None), default=None)
 
     def keep(self, tx: Tx, suspension: Suspension) -> None:
         """Keep a record that has moved nowhere: nothing is logged, nobody is told but those who wait for news of it.
@@ -241,7 +225,7 @@ class Transitions:
     ) -> Iterable[Row]:
         match effect:
             case Notify(attempt):
-                return self._keep_tokens_of(tx, self.notices(suspension, attempt, now))
+                return self._keep_tokens_of(tx, self._notices(suspension, attempt, now))
             case NotifyPerson(attempt, person, channel):
                 rows = self._notices_to(suspension, attempt, channel, (person,), now, now)
                 return self._keep_tokens_of(tx, rows)
@@ -264,7 +248,7 @@ class Transitions:
             case _ as unknown:
                 assert_never(unknown)
 
-    def notices(self, suspension: Suspension, attempt: int, now: datetime) -> list[Row]:
+    def _notices(self, suspension: Suspension, attempt: int, now: datetime) -> list[Row]:
         """Everybody of the attempt, and whoever it was handed over to; but for those who have answered already."""
         step = suspension.ask.planned(attempt)
         due_at = max(now, step.waits_until or now) if attempt == 1 else now  # later ones the clock has waited for
@@ -384,10 +368,6 @@ class Transitions:
         responders = self.responders
         ways = sorted(self.channels, key=lambda name: (name == around, not responders.surely_asks(reference, name)))
         return next((found for name in ways if (found := responders.addresses(reference, name))), ())
-
-
-def _next_version(outcome: Outcome) -> Outcome:
-    return replace(outcome, suspension=replace(outcome.suspension, version=outcome.suspension.version + 1))
 
 
 def _moved_intent(intent: Intent, effects: Sequence[Effect]) -> Intent:

@@ -38,12 +38,7 @@ def written(reference: str) -> str:
 
 def enter(tx: Tx, suspension: Suspension, audience: Audience) -> None:
     """Enter an open question under whatever it names by now."""
-    enter_all(tx, [(suspension, audience)])
-
-
-def enter_all(tx: Tx, those: Collection[tuple[Suspension, Audience]]) -> None:
-    """As :func:`enter`, for many. There is at least one."""
-    _ENTER.run(tx.conn, *(_values(*one) for one in those))
+    _ENTER.run(tx.conn, _values(suspension, audience))
 
 
 def leave(tx: Tx, suspension: Suspension, audience: Audience) -> None:

@@ -96,15 +96,6 @@ def update(tx: Tx, suspension: Suspension, *, version: int) -> None:
     entries(tx, suspension, audience)
 
 
-def update_all(tx: Tx, moved: Sequence[Suspension]) -> None:
-    """As :func:`update`, for many that stay open. Their intents must be locked in this transaction, so that nobody else
-    has moved them meanwhile."""
-    audiences = [audience_of(one) for one in moved]
-    rows = [(one.id, *_moving(one, audience).values()) for one, audience in zip(moved, audiences, strict=True)]
-    _MOVED.run(tx.conn, rows, each=_MOVE, together=_MOVE_TOGETHER)
-    inbox_entries.enter_all(tx, [*zip(moved, audiences, strict=True)])
-
-
 _MOVING = (
     "status",
     "attempt",
@@ -136,17 +127,6 @@ _UPDATE = Prepared(
     suspensions.update()
     .where(suspensions.c.id == sa.bindparam("_id"), suspensions.c.version == sa.bindparam("_version"))
     .values({name: sa.bindparam(name) for name in _MOVING})
-)
-_MOVED = Recordset(sa.column("_id", sa.Text), *(suspensions.c[name] for name in _MOVING))
-_MOVE = Prepared(
-    suspensions.update()
-    .where(suspensions.c.id == sa.bindparam("_id"))
-    .values({name: sa.bindparam(name) for name in _MOVING})
-)
-_MOVE_TOGETHER = _MOVED.together(
-    lambda given: (
-        suspensions.update().where(suspensions.c.id == given.c["_id"]).values({name: given.c[name] for name in _MOVING})
-    )
 )
 
 

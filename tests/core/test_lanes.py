@@ -111,15 +111,6 @@ async def test_a_row_is_held_from_when_it_comes_until_it_is_settled_or_given_bac
     assert lanes.held == frozenset()
 
 
-async def test_a_turn_is_waited_for_as_long_as_rows_have_not_begun(lanes: Lanes) -> None:
-    lanes.hand_over([in_hand("a"), in_hand("b")])
-    await lanes.next("slack")
-    assert lanes.is_waited_for("slack")
-    assert not lanes.is_waited_for("email")
-    await lanes.next("slack")
-    assert not lanes.is_waited_for("slack")
-
-
 async def test_every_start_leases_under_a_name_of_its_own() -> None:
     assert Lanes(["slack"]).owner != Lanes(["slack"]).owner
 

@@ -10,11 +10,12 @@ import pytest
 import sqlalchemy as sa
 from pydantic import ValidationError
 
-from core.engine.due_attempts import PORTION
 from core.store.tables import suspensions
 from tests.world import World
 
 TWICE = {"timeout_seconds": 86400, "retry_policy": {"max_attempts": 2, "interval_seconds": 3600}}
+CROWD = 28
+"""More than are moved at once."""
 ASKED_AGAIN = ["intent.suspended", "intent.suspension_renotified"]
 
 
@@ -29,7 +30,7 @@ async def an_hour_later(world: World) -> None:
 
 async def test_each_of_many_is_asked_again_once(any_world: World) -> None:
     world = any_world
-    asked = await ask_many(world, PORTION + 3)
+    asked = await ask_many(world, CROWD)
     await an_hour_later(world)
     for one in asked:
         assert await world.event_types(one) == ASKED_AGAIN
@@ -53,7 +54,7 @@ async def test_what_ends_or_is_held_beside_them_is_not_asked_again(any_world: Wo
 
 async def test_a_question_that_can_not_be_read_keeps_no_other_from_being_asked(any_world: World) -> None:
     world = any_world
-    broken, *others = await ask_many(world, PORTION + 3)
+    broken, *others = await ask_many(world, CROWD)
     spoil = sa.update(suspensions).where(suspensions.c.id == broken["suspension_id"]).values(ask={})
     await world.service.database.write(lambda tx: tx.conn.execute(spoil))
     world.clock.move_to(world.clock.now() + timedelta(hours=1))
