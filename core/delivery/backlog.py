@@ -10,9 +10,10 @@ Source: docs/decisions/0040.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from operator import itemgetter
 
 from core.database.database import Database, Tx
 from core.delivery.queues import Lanes
@@ -28,9 +29,8 @@ _SHARE = 20
 
 @dataclass(slots=True)
 class _Left:
-    """What one channel's lanes have left in the database. ``lanes`` had rows due and no room."""
+    """How the lanes of one channel that are behind are looked at. ``refill`` have room again."""
 
-    lanes: set[str] = field(default_factory=set)
     refill: set[str] = field(default_factory=set)
     looks_at: float = 0.0
     next_due: datetime | None = None
@@ -49,29 +49,25 @@ class Backlog:
         """Take what is due and fits; returns when the next row is due. A channel that is full says so itself, later,
         and so does a lane (:meth:`has_room_again`)."""
         now = self.clock.now()
-        plain = [channel for channel in self.lanes.wants_more() if not self._of(channel).lanes]
+        plain = [channel for channel in self.lanes.wants_more() if not self.lanes.behind(channel)]
         for channel, due_at in (await self._next_due(plain)).items():
             if due_at <= now:
                 await self._take(channel, now)
-        moments = [*(await self._next_due([one for one in plain if not self._of(one).lanes])).values()]
+        moments = [*(await self._next_due([one for one in plain if not self.lanes.behind(one)])).values()]
         for channel in self.lanes.wants_more():
-            if self._of(channel).lanes and (at := await self._take_by_lanes(channel, now)) is not None:
+            if self.lanes.behind(channel) and (at := await self._take_by_lanes(channel, now)) is not None:
                 moments.append(at)
         return min(moments, default=None)
 
     def has_room_again(self, row: Row) -> bool:
         """Whether the lane of ``row`` has left rows behind that it takes now: a look fetches them."""
         left = self._of(row.channel)
-        if row.lane not in left.lanes or row.lane in left.refill:
+        if not self.lanes.is_behind(row.channel, row.lane) or row.lane in left.refill:
             return False
         if self.lanes.wants(row.channel, row.lane, self.clock.now()):
             left.refill.add(row.lane)
             return True
         return False
-
-    def leave(self, channel: str, lane: str) -> None:
-        """Rows of the lane are in the database again: they are fetched when it has room."""
-        self._of(channel).lanes.add(lane)
 
     def _of(self, channel: str) -> _Left:
         return self._left.setdefault(channel, _Left())
@@ -91,7 +87,7 @@ class Backlog:
             tx.after_commit(lambda: self.lanes.hand_over(rows, sure_at))  # should nobody wait for it any more, too
             return full
 
-        self._of(channel).lanes |= await self.database.write(job)
+        self.lanes.leave(channel, await self.database.write(job))
 
     def _fitting(self, channel: str, due: list[Row], now: datetime) -> tuple[list[Row], set[str]]:
         """Those of ``due`` that their lanes take, and the lanes that do not take all."""
@@ -113,30 +109,29 @@ class Backlog:
         left = self._of(channel)
         wait = left.looks_at - time.monotonic()
         if wait > 0:
-            await self._refill(channel, now, left.refill | self._rested(channel, now))
+            await self._refill(channel, now, [*left.refill | self._rested(channel, now)])
             soon = now + timedelta(seconds=wait)
             return soon if left.next_due is None else min(soon, left.next_due)
-        begun = time.monotonic()
+        begun, behind = time.monotonic(), self.lanes.behind(channel)
         heads = await self.database.read(lambda conn: outbox.heads(conn, channel))
         left.looks_at = begun + (time.monotonic() - begun) * _SHARE if len(heads) > _MANY else 0.0
-        due = {lane for lane, due_at in heads if due_at <= now}
-        left.lanes &= due
+        due = [lane for lane, due_at in sorted(heads, key=itemgetter(1)) if due_at <= now]
+        self.lanes.caught_up(channel, behind.difference(due))
         await self._refill(channel, now, due)
         later = [due_at for _, due_at in heads if due_at > now]
         left.next_due = min([*later, *self._rests(channel, now)], default=None)
         return left.next_due
 
     def _rested(self, channel: str, now: datetime) -> set[str]:
-        return {one for one in self._of(channel).lanes if (self.lanes.rests_until(channel, one) or now) <= now}
+        return {one for one in self.lanes.behind(channel) if (self.lanes.rests_until(channel, one) or now) <= now}
 
     def _rests(self, channel: str, now: datetime) -> list[datetime]:
-        ends = (self.lanes.rests_until(channel, one) for one in self._of(channel).lanes)
+        ends = (self.lanes.rests_until(channel, one) for one in self.lanes.behind(channel))
         return [at for at in ends if at is not None and at > now]
 
-    async def _refill(self, channel: str, now: datetime, lanes: set[str]) -> None:
-        """Take from each of ``lanes`` what it has room for. What does not fit is left to it."""
-        left = self._of(channel)
-        left.refill -= lanes
+    async def _refill(self, channel: str, now: datetime, lanes: Sequence[str]) -> None:
+        """Take from each of ``lanes``, in this order, what it has room for. What does not fit is left to it."""
+        self._of(channel).refill.difference_update(lanes)
 
         sure_at = self.lanes.elapsed()
 
@@ -144,7 +139,7 @@ class Backlog:
             rows: list[Row] = []
             done: set[str] = set()
             full: set[str] = set()
-            for lane in sorted(lanes):
+            for lane in lanes:
                 room = min(self.lanes.room_in(channel, lane, now), self.lanes.room(channel) - len(rows))
                 if room <= 0:
                     full.add(lane)
@@ -157,7 +152,8 @@ class Backlog:
             return full, done
 
         if not any(self.lanes.room_in(channel, lane, now) for lane in lanes):
-            left.lanes |= lanes
+            self.lanes.leave(channel, lanes)
             return
         full, done = await self.database.write(job)
-        left.lanes = (left.lanes | full) - done
+        self.lanes.leave(channel, full)
+        self.lanes.caught_up(channel, done)

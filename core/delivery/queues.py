@@ -44,6 +44,7 @@ class Lanes:
         self.elapsed = elapsed
         self._turns = {channel: Turns(width) for channel, width in widths.items()}
         self._ready = {channel: asyncio.Event() for channel in widths}
+        self._behind: dict[str, set[str]] = {channel: set() for channel in widths}
         self._in_hand: dict[str, _InHand] = {}
         self._empty = asyncio.Event()
         self._empty.set()
@@ -76,7 +77,30 @@ class Lanes:
         return self._turns[channel].room(lane, now) if self.room(channel) else 0
 
     def has_room(self, row: Row) -> bool:
-        return self.room(row.channel) > 0 and self._turns[row.channel].room(row.lane, row.due_at) > 0
+        """Whether ``row`` can be handed over at its commit; safe to ask from any thread. What is due first leaves
+        first: if the lane has left rows in the database, or there is no room, this one is left there, too."""
+        if not self._open or row.channel not in self._turns:
+            return False
+        if self.room_in(row.channel, row.lane, row.due_at) > 0 and not self.is_behind(row.channel, row.lane):
+            return True
+        self.leave(row.channel, [row.lane])
+        return False
+
+    def is_behind(self, channel: str, lane: str) -> bool:
+        """Whether the lane has left rows in the database: those were due, and there was no room."""
+        return lane in self._behind[channel]
+
+    def behind(self, channel: str) -> frozenset[str]:
+        """The lanes that have left rows in the database."""
+        return frozenset(self._behind[channel])
+
+    def leave(self, channel: str, lanes: Collection[str]) -> None:
+        """These lanes have rows in the database that are due, and no room for them."""
+        self._behind[channel].update(lanes)
+
+    def caught_up(self, channel: str, lanes: Collection[str]) -> None:
+        """These lanes have no rows in the database that are due."""
+        self._behind[channel].difference_update(lanes)
 
     def wants(self, channel: str, lane: str, now: datetime) -> bool:
         """Whether the lane has room for so many rows that fetching them is worth it."""

@@ -219,7 +219,7 @@ class Relay:
         until = self.lanes.silent(row, now, backoff.first)
         if until is None:
             return
-        self._backlog.leave(row.channel, row.lane)
+        self.lanes.leave(row.channel, [row.lane])
         waiting = self.lanes.take_out(row.channel, row.lane)
         if waiting:
             ids = [one.id for one in waiting]

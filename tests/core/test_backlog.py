@@ -81,6 +81,36 @@ async def test_a_lane_that_answers_takes_more_of_what_it_left(
     assert sent == 1000
 
 
+async def test_what_is_due_first_leaves_first_however_many_come_meanwhile(
+    database: Database, lanes: Lanes, backlog: Backlog, clock: ManualClock
+) -> None:
+    """One comes for each that leaves: a place that is free again is for what has waited longest."""
+    left: list[int] = []
+    coming = iter(range(2 * CAPACITY))
+
+    async def comes(number: int) -> None:
+        clock.move_to(clock.now() + timedelta(milliseconds=1))
+        row = a_row(str(number), channel="email", due_at=clock.now(), created_at=clock.now())
+        if lanes.has_room(row):
+            lanes.hand_over([row])
+        else:
+            await write_rows(database, [row])
+
+    for _ in range(CAPACITY + 10):
+        await comes(next(coming))
+    while lanes.held:
+        row = await lanes.next("email")
+        lanes.done(row)
+        left.append(int(row.id))
+        if (number := next(coming, None)) is not None:
+            await comes(number)
+        if backlog.has_room_again(row):
+            await backlog.look()
+    assert left == list(range(2 * CAPACITY))
+    late = a_row("late", channel="email", due_at=clock.now(), created_at=clock.now())
+    assert lanes.has_room(late), "nothing waits any more, so it needs no look"
+
+
 async def test_nothing_of_a_lane_that_rests_is_taken_until_its_rest_is_over(
     database: Database, lanes: Lanes, backlog: Backlog, clock: ManualClock
 ) -> None:
