@@ -1,4 +1,5 @@
-"""What is built from the tree, whole: both wheels, both source distributions, and the image's steps played by hand.
+"""What is built from the tree, whole: both wheels, both source distributions, the SDK by itself, and the image's steps
+played by hand.
 
 The image is installed in a bare venv, from the lock with hashes, and serves from an empty folder.
 """
@@ -34,6 +35,19 @@ PACKAGES = {
 }
 """By the distribution's name: the folder that it is built in, and the packages that it consists of."""
 
+OF_THE_SDK = {
+    *("pip", "setuptools", "handraise", "httpx", "httpcore", "h11", "anyio", "sniffio", "idna", "certifi"),
+    *("pydantic", "pydantic_core", "annotated-types", "typing_extensions", "typing-inspection"),
+}
+"""All that a venv has after ``pip install handraise``."""
+
+IMPORTING = """
+import pkgutil
+from handraise import Handraise, HandraiseSync, ResumeReceiver, needs_approval, verify_callback
+assert not {one.name for one in pkgutil.iter_modules()} & {"bot", "core", "channels", "sqlalchemy", "fastapi", "typer"}
+"""
+"""What agents use comes from it, and there is nothing of the server's to import."""
+
 ASKING = """
 from handraise import HandraiseSync
 with HandraiseSync() as people:
@@ -61,6 +75,19 @@ def dist(folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
+def sdk(folder: Path, dist: Path) -> Path:
+    """The Python of a fresh venv into which the SDK's wheel alone was installed, with what it needs of the lock."""
+    python = folder / "sdk" / "bin" / "python"
+    subprocess.run([sys.executable, "-m", "venv", folder / "sdk"], check=True)
+    [wheel] = dist.glob("handraise-[0-9]*.whl")
+    pins = [line for line in (ROOT / "requirements.lock").read_text().splitlines() if line[:1].isalnum()]
+    (folder / "constraints.txt").write_text("\n".join(line.removesuffix("\\") for line in pins))
+    install = [python, "-m", "pip", "install", "--quiet", "--constraint", folder / "constraints.txt", wheel]
+    subprocess.run(install, check=True)
+    return python
+
+
+@pytest.fixture(scope="module")
 def image(folder: Path) -> PlayedImage:
     played = PlayedImage(folder / "image")
     played.build()
@@ -71,6 +98,12 @@ def _wheel(folder: Path, name: str) -> dict[str, bytes]:
     [file] = folder.glob(f"{name}-[0-9]*.whl")
     with zipfile.ZipFile(file) as wheel:
         return {path: wheel.read(path) for path in wheel.namelist()}
+
+
+def _version(folder: Path, name: str) -> str:
+    """As its wheel says."""
+    [about] = [text for path, text in _wheel(folder, name).items() if path.endswith(".dist-info/METADATA")]
+    return re.findall(r"(?m)^Version: (\S+)$", about.decode())[0]
 
 
 @pytest.mark.parametrize("name", PACKAGES)
@@ -109,7 +142,25 @@ def test_the_lock_has_all_that_the_wheels_need(image: PlayedImage) -> None:
     subprocess.run(check, check=True)
 
 
-async def test_the_image_serves_from_an_empty_folder_and_a_question_is_answered(image: PlayedImage) -> None:
+def test_the_sdk_alone_is_what_an_agent_needs_and_brings_nothing_of_the_server(sdk: Path) -> None:
+    brought = subprocess.run([sdk, "-m", "pip", "list", "--format=freeze"], check=True, capture_output=True, text=True)
+    assert {line.partition("==")[0] for line in brought.stdout.splitlines()} <= OF_THE_SDK
+    subprocess.run([sdk, "-Ic", IMPORTING], check=True)
+
+
+def test_both_distributions_are_of_one_release(dist: Path, image: PlayedImage, sdk: Path) -> None:
+    assert len({re.split("-", path.name)[1].removesuffix(".tar.gz") for path in dist.iterdir()}) == 1
+    [release] = {_version(dist, name) for name in PACKAGES}
+    assert f"## [{release}] - " in (ROOT / "CHANGELOG.md").read_text()
+    said = subprocess.run(
+        [image.python, "-Im", "handraise", "--version"], cwd=image.root, check=True, capture_output=True, text=True
+    )
+    assert said.stdout.splitlines() == [f"handraise {release}", f"handraise-server {release}"]
+
+
+async def test_the_image_serves_from_an_empty_folder_and_the_sdk_alone_asks_a_question_that_is_answered(
+    image: PlayedImage, dist: Path, sdk: Path
+) -> None:
     port = free_port()
     settings = {
         "HANDRAISE_HTTP__PORT": str(port),
@@ -128,9 +179,10 @@ async def test_the_image_serves_from_an_empty_folder_and_a_question_is_answered(
     try:
         await _healthy(image, environ, service, log)
         keys = {role: _key(image, environ, name, role) for name, role in _NAMES.items()}
+        assert await _described_version(f"http://127.0.0.1:{port}") == _version(dist, "handraise_server")
         client = {"HANDRAISE_URL": f"http://127.0.0.1:{port}", "HANDRAISE_API_KEY": keys["agent"], "NO_PROXY": "*"}
         asking = await asyncio.create_subprocess_exec(
-            image.python, "-Ic", ASKING, cwd=image.state, env=client, stdout=subprocess.PIPE
+            sdk, "-Ic", ASKING, cwd=image.state, env=client, stdout=subprocess.PIPE
         )
         await _answer(client["HANDRAISE_URL"], keys["operator"])
         async with asyncio.timeout(PATIENCE):
@@ -158,6 +210,12 @@ async def _healthy(image: PlayedImage, environ: dict[str, str], service: subproc
     async with asyncio.timeout(PATIENCE * 4):
         while await asyncio.to_thread(image.check_health, environ) != 0:
             assert service.poll() is None, log.read_text()
+
+
+async def _described_version(url: str) -> str:
+    """Of the service, as ``/openapi.json`` has it."""
+    async with httpx.AsyncClient(base_url=url, trust_env=False) as http:
+        return str((await http.get("/openapi.json")).json()["info"]["version"])
 
 
 def _key(image: PlayedImage, environ: dict[str, str], name: str, role: str) -> str:
