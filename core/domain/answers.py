@@ -16,7 +16,7 @@ from pydantic import JsonValue
 from core.domain.json_schema import first_problem
 from core.domain.people import Actor
 from core.domain.suspension import Ask, ResponseType, Sight, Status, Suspension, Via
-from core.domain.wire import choice_json, plain
+from core.domain.wire import ChoiceReply, plain, reply_of
 from core.errors import InvalidAnswer, InvalidChoice, ResumePayloadInvalid
 
 LONGEST_TEXT = 40_000
@@ -78,7 +78,7 @@ def _check_choice(ask: Ask, value: JsonValue) -> JsonValue:
 def _invalid_choice(ask: Ask, what: str) -> InvalidChoice:
     expected = ", ".join(repr(choice.value) for choice in ask.choices[:20])
     return InvalidChoice(
-        f"{what}; expected one of: {expected}.", valid_choices=[plain(choice_json(c)) for c in ask.choices]
+        f"{what}; expected one of: {expected}.", valid_choices=[plain(reply_of(ChoiceReply, c)) for c in ask.choices]
     )
 
 

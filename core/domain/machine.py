@@ -72,7 +72,7 @@ from core.domain.vocabulary import (
     TellFailure,
     Withdraw,
 )
-from core.domain.wire import choice_json, given_json, instant, plain, policy_json, seconds, via_json
+from core.domain.wire import ChoiceReply, given_json, instant, plain, policy_json, reply_of, seconds, via_json
 
 
 def hand_over(suspension: Suspension, signal: Assigned, now: datetime) -> Outcome:
@@ -113,7 +113,7 @@ def open_suspension(ask: Ask, agents: tuple[str, ...] = ()) -> Outcome:
         "suspension_id": ask.id,
         "question": ask.question,
         "response_type": ask.response_type.value,
-        "choices": [choice_json(choice) for choice in ask.choices],
+        "choices": [reply_of(ChoiceReply, choice) for choice in ask.choices],
         "channel_hint": first.channel,
         "notify_to": first.notify_to,
         "attempt": 1,

@@ -6,24 +6,23 @@ Source: API.md §1, §2; RFC-0025 §4.2, §5; RFC-0026 §4.1.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Literal, NotRequired, cast, overload
+from functools import cache
+from types import UnionType
+from typing import Annotated, Any, Literal, NotRequired, TypeVar, Union, cast, get_args, get_origin, overload
 
 from pydantic import ConfigDict, Field, JsonValue, with_config
 from pydantic_core import PydanticSerializationError, to_json
-from typing_extensions import TypedDict
+from typing_extensions import TypedDict, get_type_hints, is_typeddict
 
 from core.domain.suspension import (
     ActionStatus,
     Ask,
-    Choice,
     FallbackPolicy,
     Given,
     HumanRetryPolicy,
     PagerSeverity,
-    PlannedAttempt,
-    Resume,
-    Rung,
     Status,
     Style,
     Suspension,
@@ -56,9 +55,9 @@ class Open(TypedDict):
     """
 
 
-def plain(written: Open) -> JsonObject:
+def plain(reply: Open) -> JsonObject:
     """The same object, for whoever takes any JSON."""
-    return cast(JsonObject, written)
+    return cast(JsonObject, reply)
 
 
 @overload
@@ -82,6 +81,53 @@ def seconds(value: timedelta | None) -> int | None:
     return None if value is None else int(value.total_seconds())
 
 
+Reply = TypeVar("Reply")
+_Field = tuple[str, str, bool, Callable[[Any], Any] | None]
+_JSON_OF: Mapping[type, Callable[[Any], Any]] = {datetime: instant, timedelta: seconds, tuple: list}
+
+
+def reply_of(reply: type[Reply], of: object, /, **given: object) -> Reply:
+    """``of`` in the shape of ``reply``, a kind of :class:`Open`: each field is what is ``given`` for it, or else the
+    attribute of that name. ``interval_seconds`` is the attribute ``interval``, a length of time.
+
+    Records inside are written in the shape that their field says. A field that may be absent is absent if the attribute
+    is missing, ``None``, ``False`` or ``{}``. Raises ``AttributeError`` for any other field that ``of`` does not have.
+    """
+    made: dict[str, Any] = {}
+    for name, attribute, may_be_absent, inside in _fields(cast(Any, reply)):
+        if name in given:
+            value = given[name]
+        elif not may_be_absent:
+            value = getattr(of, attribute)
+        elif (value := getattr(of, attribute, None)) is None or value is False or value == {}:
+            continue
+        if value is not None and (convert := inside or _JSON_OF.get(type(value))) is not None:
+            value = convert(value)
+        made[name] = value
+    return cast(Reply, made)
+
+
+@cache
+def _fields(reply: Any) -> tuple[_Field, ...]:
+    """Of each field: its name, the attribute it is read from, whether it may be absent, and how a record inside it is
+    written."""
+    hints: dict[str, Any] = get_type_hints(reply, include_extras=True)
+    absent: Any = NotRequired
+    return tuple(
+        (name, name.removesuffix("_seconds"), get_origin(hint) == absent, _inside(hint)) for name, hint in hints.items()
+    )
+
+
+def _inside(hint: Any) -> Callable[[Any], Any] | None:
+    if is_typeddict(hint):
+        return lambda value: value if isinstance(value, dict) else reply_of(hint, value)
+    if get_origin(hint) is list and is_typeddict(one := get_args(hint)[0]):
+        return lambda values: [value if isinstance(value, dict) else reply_of(one, value) for value in values]
+    if get_origin(hint) in {NotRequired, Annotated, Union, UnionType}:
+        return next((found for each in get_args(hint) if (found := _inside(each)) is not None), None)
+    return None
+
+
 class ChoiceReply(Open):
     """One choice, as the agent gave it (RFC-0025 §4.2)."""
 
@@ -97,20 +143,6 @@ class ChoiceReply(Open):
     """What the agent attached; absent if there is nothing."""
     answers_required: NotRequired[int | None]
     """How many people have to give it; absent if the agent left that to the question."""
-
-
-def choice_json(choice: Choice) -> ChoiceReply:
-    """A choice as the RFC writes it; optional fields only where they are set."""
-    written: ChoiceReply = {"value": choice.value, "label": choice.label}
-    if choice.description is not None:
-        written["description"] = choice.description
-    if choice.style is not None:
-        written["style"] = choice.style
-    if choice.metadata:
-        written["metadata"] = dict(choice.metadata)
-    if choice.answers_required is not None:
-        written["answers_required"] = choice.answers_required
-    return written
 
 
 class RungReply(Open):
@@ -144,32 +176,8 @@ class PolicyReply(Open):
 
 
 def policy_json(policy: HumanRetryPolicy) -> PolicyReply:
-    """A resolved ``HumanRetryPolicy``."""
-    return {
-        "max_attempts": policy.max_attempts,
-        "interval_seconds": seconds(policy.interval),
-        "strategy": "fixed",
-        "escalation_ladder": [_rung_json(rung) for rung in policy.escalation_ladder],
-        "final_fallback_policy": policy.final_fallback_policy,
-    }
-
-
-def _rung_json(rung: Rung) -> RungReply:
-    """What is ours is opt-in: the RFC's own shape where it isn't used."""
-    written: RungReply = {"attempt": rung.attempt, "channel_hint": rung.channel_hint, "notify_to": rung.notify_to}
-    if rung.quiet:
-        written["quiet"] = True
-    if rung.severity is not None:
-        written["severity"] = rung.severity
-    return written
-
-
-class _IfQuiet(TypedDict, total=False):
-    quiet: bool
-
-
-def _if_quiet(step: PlannedAttempt) -> _IfQuiet:
-    return {"quiet": True} if step.quiet else {}
+    """A resolved ``HumanRetryPolicy``. There is one strategy."""
+    return reply_of(PolicyReply, policy, strategy="fixed")
 
 
 class LadderEntry(Open):
@@ -191,17 +199,7 @@ class LadderEntry(Open):
 
 def ladder_json(ask: Ask) -> list[LadderEntry]:
     """What every attempt will do and when, as the suspended outcome and the preview show it."""
-    return [
-        {
-            "attempt": step.number,
-            "due_at": instant(ask.due_at(step.number)),
-            "channel": step.channel,
-            "notify_to": step.notify_to,
-            "recipients": list(step.recipients),
-            **_if_quiet(step),
-        }
-        for step in ask.attempts
-    ]
+    return [reply_of(LadderEntry, step, attempt=step.number, due_at=ask.due_at(step.number)) for step in ask.attempts]
 
 
 class GivenReply(Open):
@@ -226,13 +224,7 @@ def via_json(via: Via) -> JsonObject:
 
 
 def given_json(given: Given) -> GivenReply:
-    return {
-        "value": given.value,
-        "responded_by": given.by,
-        "responded_at": instant(given.at),
-        "channel": given.channel,
-        "reason": given.reason,
-    }
+    return reply_of(GivenReply, given, responded_by=given.by, responded_at=given.at)
 
 
 class ClarificationReply(Open):
@@ -254,13 +246,7 @@ def clarification_json(suspension: Suspension) -> ClarificationReply | None:
     if not suspension.clarifications:
         return None
     latest, waits = suspension.clarifications[-1], suspension.asks_back is not None
-    return {
-        "question": latest.question,
-        "asked_by": latest.by,
-        "asked_at": instant(latest.asked_at),
-        "text": latest.text,
-        "held_until": instant(latest.until) if waits else None,
-    }
+    return reply_of(ClarificationReply, latest, asked_by=latest.by, held_until=latest.until if waits else None)
 
 
 class ActionReportReply(Open):
@@ -274,13 +260,6 @@ class ActionReportReply(Open):
     """Where there is more; `null` if the agent named nothing."""
     at: Instant
     """When the report came."""
-
-
-def report_json(suspension: Suspension) -> ActionReportReply | None:
-    report = suspension.ended.reported if suspension.ended is not None else None
-    if report is None:
-        return None
-    return {"status": report.status, "text": report.text, "url": report.url, "at": instant(report.at)}
 
 
 class ResumeReply(Open):
@@ -302,16 +281,3 @@ class ResumeReply(Open):
     """What belongs to that signal."""
     payload_schema: JsonObject | None
     """JSON Schema that the resumed payload has to fit; `null` for any."""
-
-
-def resume_json(resume: Resume) -> ResumeReply:
-    return {
-        "session_id": resume.session_id,
-        "callback_url": resume.callback_url,
-        "state": resume.state,
-        "invocation_id": resume.invocation_id,
-        "correlation_id": resume.correlation_id,
-        "signal_id": resume.signal_id,
-        "signal_metadata": dict(resume.signal_metadata),
-        "payload_schema": None if resume.payload_schema is None else dict(resume.payload_schema),
-    }

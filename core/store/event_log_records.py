@@ -17,7 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from core.domain.suspension import Ask, Ended, Status
 from core.domain.vocabulary import CANCELLED, EXPIRED, RESUMED, SUSPENDED
-from core.domain.wire import choice_json, instant
+from core.domain.wire import ChoiceReply, instant, reply_of
 from core.store.event_log import Logged
 from core.store.tables import archived, suspensions
 
@@ -91,7 +91,7 @@ def read_records(conn: sa.Connection, lines: Iterable[Logged], ended_of: Collect
 
 def _asked(ask: Ask, line: Logged) -> bool:
     said = line.payload
-    choices = [choice_json(choice) for choice in ask.choices]
+    choices = [reply_of(ChoiceReply, choice) for choice in ask.choices]
     return _same(
         (ask.question, said.get("question")), (choices, said.get("choices")), (ask.created_by, line.actor)
     ) and _same((ask.kind.value, said.get("kind", "input")))

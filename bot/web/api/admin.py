@@ -18,10 +18,9 @@ from bot.web.api.auth import Admin, Caller, KeyedRoute, Served
 from bot.web.api.paging import Cursor, Limit, cursor_after, place
 from bot.web.api.replies import BODY, refusals, reply
 from core.domain.people import LONGEST_KEY_NAME, Actor, Role, read_mail_address
-from core.domain.wire import Instant, JsonObject, Open, instant
+from core.domain.wire import Instant, JsonObject, Open, instant, reply_of
 from core.errors import InvalidRequest, NotFound
 from core.store.pauses import Pause
-from core.store.quarantine import Quarantined
 
 log = structlog.get_logger(__name__)
 
@@ -233,14 +232,16 @@ async def unpause(services: Served, _actor: Admin) -> Response:
 
 def pause_json(pause: Pause | None, held: int, reader: Actor) -> PauseReply:
     """An agent is told that nobody is being asked, but neither by whom nor why."""
-    knows = pause is not None and reader.has(Role.OPERATOR)
-    return {
-        "paused": pause is not None,
-        "paused_at": instant(pause.at) if pause else None,
-        "paused_by": pause.by if pause and knows else None,
-        "reason": pause.reason if pause and knows else None,
-        "held": held,
-    }
+    told = pause if reader.has(Role.OPERATOR) else None
+    return reply_of(
+        PauseReply,
+        pause,
+        paused=pause is not None,
+        paused_at=pause and pause.at,
+        paused_by=told and told.by,
+        reason=told and told.reason,
+        held=held,
+    )
 
 
 RAW = "message/rfc822"
@@ -295,7 +296,8 @@ async def quarantine(services: Served, _actor: Admin, limit: Limit = 50, cursor:
     found = await services.client_queries.quarantined(before=place(cursor), limit=limit + 1)
     items, more = found[:limit], len(found) > limit
     following = cursor_after(items[-1].at, items[-1].digest) if more else None
-    return reply(QuarantinePage(items=[_json(one) for one in items], next_cursor=following))
+    shown = [reply_of(QuarantinedReply, one, received_at=one.at) for one in items]
+    return reply(QuarantinePage(items=shown, next_cursor=following))
 
 
 @quarantine_routes.get(
@@ -312,14 +314,3 @@ async def quarantined(services: Served, _actor: Admin, digest: Digest) -> Respon
     if found.raw is None:
         raise NotFound("The mail was noted, but there was no room to keep it.")
     return Response(found.raw, media_type=RAW, headers=_AS_A_FILE)
-
-
-def _json(one: Quarantined) -> QuarantinedReply:
-    return {
-        "digest": one.digest,
-        "door": one.door,
-        "reason": one.reason,
-        "size": one.size,
-        "received_at": instant(one.at),
-        "kept_until": instant(one.kept_until),
-    }

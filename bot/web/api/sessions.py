@@ -5,7 +5,7 @@ Source: API.md §3, §5; RFC-0026 §5.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, cast, overload
+from typing import Annotated, Any, Literal, overload
 from urllib.parse import urlsplit, urlunsplit
 
 from fastapi import APIRouter, Query, Response
@@ -17,10 +17,9 @@ from bot.web.api.paging import Cursor, Limit, cursor_after, place
 from bot.web.api.replies import BODY, refusals, reply
 from bot.web.api.suspensions import Id
 from bot.web.api.timeline import callback_status
-from core.domain.engagement import EngagementThresholds
 from core.domain.people import Actor
 from core.domain.policy import RetryPolicyFields
-from core.domain.wire import Instant, JsonObject, Open, instant
+from core.domain.wire import Instant, JsonObject, Open, reply_of
 from core.store.outbox import Row
 from core.store.sessions import Session
 
@@ -50,14 +49,8 @@ class SessionReply(Open):
 
 
 def session_json(session: Session, by: Actor) -> SessionReply:
-    return {
-        "session_id": session.id,
-        "owner": session.owner,
-        "callback_url": seen_by(by, session.owner, session.callback_url),
-        "metadata": dict(session.metadata),
-        "created_at": instant(session.created_at),
-        "updated_at": instant(session.updated_at),
-    }
+    url = seen_by(by, session.owner, session.callback_url)
+    return reply_of(SessionReply, session, session_id=session.id, callback_url=url)
 
 
 @overload
@@ -100,18 +93,14 @@ class CallbackReply(Open):
 def callback_json(row: Row, by: Actor) -> CallbackReply:
     """``status`` in the contract's words: a callback that is being sent is still pending."""
     body: Any = row.body or {}
-    return {
-        "id": row.id,
-        "suspension_id": row.suspension_id,
-        "status": cast(CallbackStatus, callback_status(row)),
-        "tries": row.tries,
-        "url": seen_by(by, body.get("key", ""), body.get("url")),
-        "type": body.get("body", {}).get("type"),
-        "reason": row.reason,
-        "created_at": instant(row.created_at),
-        "next_try_at": instant(row.due_at) if row.settled_at is None else None,
-        "settled_at": instant(row.settled_at),
-    }
+    return reply_of(
+        CallbackReply,
+        row,
+        status=callback_status(row),
+        url=seen_by(by, body.get("key", ""), body.get("url")),
+        type=body.get("body", {}).get("type"),
+        next_try_at=row.due_at if row.settled_at is None else None,
+    )
 
 
 class CallbackPage(Open):
@@ -156,18 +145,6 @@ class EngagementConfig(Open):
     """From this risk on nothing is done at all."""
     defer_max_reversibility: float
     """What can be undone no better than this is not done at all."""
-
-
-def _engagement_json(limits: EngagementThresholds) -> EngagementConfig:
-    return {
-        "autonomous_min_confidence": limits.autonomous_min_confidence,
-        "autonomous_max_risk": limits.autonomous_max_risk,
-        "autonomous_min_reversibility": limits.autonomous_min_reversibility,
-        "require_input_below_confidence": limits.require_input_below_confidence,
-        "require_input_above_risk": limits.require_input_above_risk,
-        "defer_min_risk": limits.defer_min_risk,
-        "defer_max_reversibility": limits.defer_max_reversibility,
-    }
 
 
 class ConfigReply(Open):
@@ -266,5 +243,5 @@ open_routes = APIRouter(route_class=DescribedRoute, tags=["configuration"])
 async def config(services: Served) -> Response:
     """Needs no key. The published client reads it when it starts."""
     suspension = SuspensionConfig(default_retry_policy=services.platform_policy or None)
-    engagement = _engagement_json(services.intents.thresholds)
+    engagement = reply_of(EngagementConfig, services.intents.thresholds)
     return reply(ConfigReply(protocol_version=PROTOCOL_VERSION, suspension=suspension, engagement=engagement))

@@ -21,7 +21,7 @@ from core.domain.request import AttemptProblem, Opened
 from core.domain.same_ask import Joined
 from core.domain.silence import what_silence_means
 from core.domain.suspension import Kind, Suspension
-from core.domain.wire import Instant, JsonObject, LadderEntry, Open, instant, json_text, ladder_json
+from core.domain.wire import Instant, JsonObject, LadderEntry, Open, json_text, ladder_json, reply_of
 
 
 def suspension_json(suspension: Suspension) -> SuspensionReply:
@@ -101,33 +101,17 @@ class NoticeReply(Open):
 
 
 def notice_json(notice: Notice) -> NoticeReply:
-    return {
-        "question": notice.question,
-        "choices": [
-            {"number": one.number, "value": one.value, "label": one.label, "description": one.description}
-            for one in notice.choices
-        ],
-        "context": dict(notice.context),
-        "risk": notice.risk,
-        "silence": notice.silence,
-        "action": None if notice.action is None else _action_json(notice.action),
-        "earlier_answers": [
-            {
-                "ref": one.ref,
-                "responded_by": one.by,
-                "answer": one.told,
-                "reason": one.reason,
-                "responded_at": instant(one.at),
-            }
-            for one in notice.earlier
-        ],
-    }
+    earlier = [
+        reply_of(EarlierAnswerReply, one, responded_by=one.by, answer=one.told, responded_at=one.at)
+        for one in notice.earlier
+    ]
+    action = notice.action and _action_json(notice.action)
+    return reply_of(NoticeReply, notice, action=action, earlier_answers=earlier)
 
 
 def _action_json(action: ShownAction) -> ActionReply:
     text = action.text()
-    hidden = HIDDEN if hides(text) else None
-    return {"heading": action.heading, "digest": action.digest, "text": text, "hidden": hidden}
+    return reply_of(ActionReply, action, text=text, hidden=HIDDEN if hides(text) else None)
 
 
 class PreviewedNotice(NoticeReply):
@@ -151,15 +135,7 @@ class PreviewProblem(Open):
 
 
 def problems_json(problems: Sequence[AttemptProblem]) -> list[PreviewProblem]:
-    return [
-        {
-            "attempt": problem.attempt,
-            "code": problem.code,
-            "message": problem.message,
-            "severity": "error" if problem.fatal else "warning",
-        }
-        for problem in problems
-    ]
+    return [reply_of(PreviewProblem, one, severity="error" if one.fatal else "warning") for one in problems]
 
 
 class _Value(Open):
@@ -252,24 +228,23 @@ def joined_outcome(joined: Joined) -> JoinedReply:
 
 
 def suspended_outcome(opened: Opened) -> SuspendedReply:
-    suspension, ask = opened.suspension, opened.suspension.ask
-    return {
-        "outcome": "suspended",
-        "status": "pending_veto" if ask.kind is Kind.VETO else "suspended_awaiting_input",
-        "intent_id": ask.intent_id,
-        "suspension_id": ask.id,
-        "ref": ask.ref,
-        "session_id": ask.resume.session_id,
-        "invocation_id": ask.resume.invocation_id,
-        "correlation_id": ask.resume.correlation_id,
-        "descriptor": {"signal_id": ask.resume.signal_id, "metadata": dict(ask.resume.signal_metadata)},
-        "suspended_at": instant(ask.suspended_at),
-        "expires_at": instant(suspension.expires_at),
-        "silence": what_silence_means(suspension),
-        "ladder": ladder_json(ask),
-        "problems": problems_json(opened.problems),
-        "suspension": suspension_json(suspension),
-    }
+    suspension, ask, resume = opened.suspension, opened.suspension.ask, opened.suspension.ask.resume
+    return reply_of(
+        SuspendedReply,
+        ask,
+        outcome="suspended",
+        status="pending_veto" if ask.kind is Kind.VETO else "suspended_awaiting_input",
+        suspension_id=ask.id,
+        session_id=resume.session_id,
+        invocation_id=resume.invocation_id,
+        correlation_id=resume.correlation_id,
+        descriptor=Descriptor(signal_id=resume.signal_id, metadata=dict(resume.signal_metadata)),
+        expires_at=suspension.expires_at,
+        silence=what_silence_means(suspension),
+        ladder=ladder_json(ask),
+        problems=problems_json(opened.problems),
+        suspension=suspension_json(suspension),
+    )
 
 
 class AnswerReply(Open):
@@ -300,21 +275,18 @@ class AnswerReply(Open):
 def answer_json(suspension: Suspension) -> AnswerReply:
     ask, ended = suspension.ask, suspension.ended
     assert ended is not None and ended.by is not None and ended.channel is not None  # noqa: S101 (an answer ends it)
-    written: AnswerReply = {
-        "intent_id": ask.intent_id,
-        "suspension_id": ask.id,
-        "resolution": "responded",
-        "value": ended.value,
-        "responded_by": ended.by,
-        "responded_at": instant(ended.at),
-        "channel": ended.channel,
-        "metadata": dict(ended.metadata),
-    }
     choice = ask.choice(ended.value)
-    if choice is not None:
-        written["choice_label"] = choice.label
-        written["choice_description"] = choice.description
-    return written
+    chosen = {} if choice is None else {"choice_label": choice.label, "choice_description": choice.description}
+    return reply_of(
+        AnswerReply,
+        ended,
+        intent_id=ask.intent_id,
+        suspension_id=ask.id,
+        resolution="responded",
+        responded_by=ended.by,
+        responded_at=ended.at,
+        **chosen,
+    )
 
 
 class CountReply(Open):
@@ -342,10 +314,8 @@ def answered(suspension: Suspension) -> tuple[int, str]:
     if not suspension.is_open:
         return 200, json_text(answer_json(suspension))
     so_far = count(suspension, suspension.answers[-1].value)
-    each = {
-        value: CountReply(received=one.received, required=one.required) for value, one in counts(suspension).items()
-    }
-    return 202, json_text(PartialAnswerReply(received=so_far.received, required=so_far.required, counts=each))
+    each = {value: reply_of(CountReply, one) for value, one in counts(suspension).items()}
+    return 202, json_text(reply_of(PartialAnswerReply, so_far, counts=each))
 
 
 class ClaimReply(Open):
@@ -361,8 +331,10 @@ class ClaimReply(Open):
 
 def claim_json(suspension: Suspension) -> ClaimReply:
     claim = suspension.claim
-    return {
-        "suspension_id": suspension.id,
-        "claimed_by": claim.by if claim else None,
-        "claim_until": instant(claim.until) if claim else None,
-    }
+    return reply_of(
+        ClaimReply,
+        suspension,
+        suspension_id=suspension.id,
+        claimed_by=claim and claim.by,
+        claim_until=claim and claim.until,
+    )

@@ -28,7 +28,7 @@ from core.domain.request import Opened
 from core.domain.same_ask import Joined
 from core.domain.silence import what_silence_means
 from core.domain.suspension import Cut, Suspension
-from core.domain.wire import instant, json_text, ladder_json, plain, policy_json, resume_json
+from core.domain.wire import ResumeReply, instant, json_text, ladder_json, plain, policy_json, reply_of
 from core.errors import Unauthorized
 from core.hub import Wakeup, first_of
 from core.idempotency import Replayed
@@ -285,7 +285,7 @@ async def _whole(services: Services, suspension: Suspension, actor: Caller) -> R
     written = suspension_replies.suspension_json(suspension)
     if suspension.ask.created_by != actor.key:
         return reply(written)
-    own = {"resume": resume_json(suspension.ask.resume), "signal_payload": recorded_payload(suspension)}
+    own = {"resume": reply_of(ResumeReply, suspension.ask.resume), "signal_payload": recorded_payload(suspension)}
     return reply({**written, **own, "receipt": await services.receipts.for_reader(suspension, actor)})
 
 

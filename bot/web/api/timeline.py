@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from core.domain.wire import Instant, JsonObject, Open, instant
+from core.domain.wire import Instant, JsonObject, Open, reply_of
 from core.engine.queries import SuspensionHistory
 from core.store.event_log import Logged
 from core.store.outbox import Row, RowKind
@@ -97,27 +97,13 @@ def _notices(story: SuspensionHistory) -> list[Row]:
 
 
 def _event_entry(line: Logged) -> EventEntry:
-    return {
-        "kind": "event",
-        "at": instant(line.created_at),
-        "type": line.type,
-        "actor": line.actor,
-        "payload": line.payload,
-    }
+    return reply_of(EventEntry, line, kind="event", at=line.created_at)
 
 
 def _attempt_entry(story: SuspensionHistory, number: int) -> AttemptEntry:
     rows = [row for row in _notices(story) if row.attempt == number]
-    step = story.suspension.ask.planned(number)
-    return {
-        "kind": "attempt",
-        "at": instant(min(row.created_at for row in rows)),
-        "attempt": step.number,
-        "channel": step.channel,
-        "notify_to": step.notify_to,
-        "recipients": list(step.recipients),
-        "deliveries": len(rows),
-    }
+    step, at = story.suspension.ask.planned(number), min(row.created_at for row in rows)
+    return reply_of(AttemptEntry, step, kind="attempt", at=at, attempt=step.number, deliveries=len(rows))
 
 
 _ENTRY: Mapping[RowKind, MessageKind] = {
@@ -129,20 +115,15 @@ _ENTRY: Mapping[RowKind, MessageKind] = {
 
 
 def _row_entry(row: Row) -> MessageEntry:
-    callback = row.kind is RowKind.RESUME
-    return {
-        "kind": _ENTRY[row.kind],
-        "at": instant(row.created_at),
-        "id": row.id,
-        "attempt": row.attempt,
-        "channel": None if callback else row.channel,
-        "recipient": row.person or row.address,
-        "status": callback_status(row),
-        "tries": row.tries,
-        "receipt": None if row.receipt is None else dict(row.receipt),
-        "reason": row.reason,
-        "settled_at": instant(row.settled_at),
-    }
+    return reply_of(
+        MessageEntry,
+        row,
+        kind=_ENTRY[row.kind],
+        at=row.created_at,
+        channel=None if row.kind is RowKind.RESUME else row.channel,
+        recipient=row.person or row.address,
+        status=callback_status(row),
+    )
 
 
 def callback_status(row: Row) -> str:

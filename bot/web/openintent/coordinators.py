@@ -18,7 +18,7 @@ from bot.web.api.replies import BODY, ETAG, refusals, reply
 from bot.web.api.requests import IntentId, JsonObject, Name, Strict, such_as
 from bot.web.api.suspensions import Id, replayed
 from core.domain.policy import Seconds
-from core.domain.wire import Instant, Open, instant, json_text, seconds
+from core.domain.wire import Instant, Open, instant, json_text, reply_of
 from core.idempotency import Replayed
 from core.openintent.containers.coordinators import NewCoordinator
 from core.openintent.domain.coordinator import Coordinator, CoordinatorChange, CoordinatorStatus, SuspensionPolicy
@@ -146,29 +146,20 @@ class HeartbeatReply(Open):
     """By when the next one is expected."""
 
 
-def coordinator_json(one: Coordinator, now: datetime) -> JsonObject:
-    details = one.details
-    return {
-        "id": one.id,
-        "intent_id": one.intent_id,
-        "portfolio_id": one.portfolio_id,
-        "agent_id": one.agent_id,
-        "role": details.get("role"),
-        "supervisor_id": details.get("supervisor_id"),
-        "coordinator_type": details.get("coordinator_type"),
-        "scope": "portfolio" if one.intent_id is None else "intent",
-        "status": one.shown_status(now).value,
-        "suspension_policy": one.suspension_policy.value,
-        "guardrails": details.get("guardrails"),
-        "heartbeat_interval_seconds": seconds(one.heartbeat_interval),
-        "last_heartbeat": instant(one.last_heartbeat),
-        "granted_at": instant(one.granted_at),
-        "expires_at": instant(one.expires_at),
-        "version": one.version,
-        "created_by": one.created_by,
-        "lease_metadata": details.get("metadata"),
-        "metadata": details.get("metadata"),
-    }
+def coordinator_json(one: Coordinator, now: datetime) -> CoordinatorReply:
+    said = one.details
+    return reply_of(
+        CoordinatorReply,
+        one,
+        role=said.get("role"),
+        supervisor_id=said.get("supervisor_id"),
+        coordinator_type=said.get("coordinator_type"),
+        scope="portfolio" if one.intent_id is None else "intent",
+        status=one.shown_status(now),
+        guardrails=said.get("guardrails"),
+        lease_metadata=said.get("metadata"),
+        metadata=said.get("metadata"),
+    )
 
 
 @routes.post(

@@ -21,7 +21,7 @@ from bot.web.openintent.intent_replies import aggregate_json, intent_json
 from bot.web.openintent.intents import created, new_intent, with_etag
 from core.domain.intent import IntentStatus
 from core.domain.people import Actor
-from core.domain.wire import Open
+from core.domain.wire import Open, reply_of
 from core.errors import InvalidRequest
 from core.idempotency import Replayed
 from core.openintent.containers.graph import Around, IntentGraph
@@ -130,25 +130,11 @@ class GraphReply(TotalReply):
 
 
 def graph_json(graph: IntentGraph) -> GraphReply:
-    return {
-        "root_id": graph.root_id,
-        "nodes": [
-            {
-                "id": node.id,
-                "title": node.title,
-                "status": node.status,
-                "parent_id": node.parent_id,
-                "depends_on": list(node.depends_on),
-            }
-            for node in graph.nodes
-        ],
-        "edges": [
-            {"from": edge.start, "to": edge.end, "type": "parent" if edge.is_parent else "dependency"}
-            for edge in graph.edges
-        ],
-        "aggregate_status": aggregate_json(graph.aggregate),
-        "total": graph.total,
-    }
+    edges: list[EdgeReply] = [
+        {"from": edge.start, "to": edge.end, "type": "parent" if edge.is_parent else "dependency"}
+        for edge in graph.edges
+    ]
+    return reply_of(GraphReply, graph, edges=edges, aggregate_status=aggregate_json(graph.aggregate))
 
 
 @routes.post(

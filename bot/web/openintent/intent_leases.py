@@ -17,7 +17,7 @@ from bot.web.api.paging import Limit, Offset
 from bot.web.api.replies import BODY, refusals, reply
 from bot.web.api.suspensions import Id
 from bot.web.openintent import intent_bodies
-from core.domain.wire import Open, instant
+from core.domain.wire import Open, instant, reply_of
 from core.openintent.domain.intent_lease import IntentLease
 
 routes = APIRouter(route_class=KeyedRoute, tags=["leases on an intent"])
@@ -62,19 +62,16 @@ class LeasePage(Open):
 def lease_json(lease: IntentLease, path: str) -> LeaseReply:
     """``path`` is the request's."""
 
-    def written(at: datetime) -> str:
-        return instant(at).removesuffix("Z") if path.startswith("/api/") else instant(at)
+    def at(moment: datetime | None) -> str | None:
+        return None if moment is None else instant(moment).removesuffix("Z" if path.startswith("/api/") else "")
 
-    return {
-        "id": lease.id,
-        "intent_id": lease.intent_id,
-        "agent_id": lease.agent_id,
-        "scope": lease.scope,
-        "status": lease.status.value,
-        "acquired_at": written(lease.acquired_at),
-        "expires_at": written(lease.expires_at),
-        "released_at": None if lease.released_at is None else written(lease.released_at),
-    }
+    return reply_of(
+        LeaseReply,
+        lease,
+        acquired_at=at(lease.acquired_at),
+        expires_at=at(lease.expires_at),
+        released_at=at(lease.released_at),
+    )
 
 
 @routes.get(

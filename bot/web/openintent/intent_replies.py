@@ -9,7 +9,7 @@ from typing import NotRequired
 
 from core.domain.engagement import Action, Mode
 from core.domain.intent import IntentStatus
-from core.domain.wire import Instant, JsonObject, Open, instant
+from core.domain.wire import Instant, JsonObject, Open, reply_of
 from core.openintent.domain.aggregate import Aggregate
 from core.openintent.intents.showing import Shown
 from core.store.event_log import Logged
@@ -37,15 +37,15 @@ class AggregateReply(Open):
 
 
 def aggregate_json(aggregate: Aggregate) -> AggregateReply:
-    return {
-        "total": aggregate.total,
-        "by_status": aggregate.by_status,
-        "completion_percentage": aggregate.completion_percentage,
-        "blocking_intents": list(aggregate.blocking.ids),
-        "ready_intents": list(aggregate.ready.ids),
-        "blocking_count": aggregate.blocking.number,
-        "ready_count": aggregate.ready.number,
-    }
+    blocking, ready = aggregate.blocking, aggregate.ready
+    return reply_of(
+        AggregateReply,
+        aggregate,
+        blocking_intents=blocking.ids,
+        ready_intents=ready.ids,
+        blocking_count=blocking.number,
+        ready_count=ready.number,
+    )
 
 
 class IntentReply(Open):
@@ -89,28 +89,9 @@ class IntentReply(Open):
 
 
 def intent_json(shown: Shown) -> IntentReply:
-    intent = shown.intent
-    written: IntentReply = {
-        "id": intent.id,
-        "title": intent.title,
-        "description": intent.description,
-        "created_by": intent.created_by,
-        "parent_id": intent.parent_id,
-        "parent_intent_id": intent.parent_id,
-        "depends_on": list(intent.depends_on),
-        "constraints": dict(intent.constraints),
-        "state": shown.state,
-        "status": intent.status,
-        "confidence": intent.confidence,
-        "version": intent.version,
-        "governance_policy": None if intent.governance_policy is None else dict(intent.governance_policy),
-        "abandonment_reason": intent.abandonment_reason,
-        "created_at": instant(intent.created_at),
-        "updated_at": instant(intent.updated_at),
-    }
-    if shown.aggregate is not None:
-        written["aggregate_status"] = aggregate_json(shown.aggregate)
-    return written
+    intent, below = shown.intent, shown.aggregate
+    extra = {} if below is None else {"aggregate_status": aggregate_json(below)}
+    return reply_of(IntentReply, intent, parent_intent_id=intent.parent_id, state=shown.state, **extra)
 
 
 class IntentPage(Open):
@@ -138,14 +119,7 @@ class EventReply(Open):
 
 
 def event_json(line: Logged) -> EventReply:
-    return {
-        "id": line.id,
-        "intent_id": line.intent_id,
-        "event_type": line.type,
-        "actor": line.actor,
-        "payload": line.payload,
-        "created_at": instant(line.created_at),
-    }
+    return reply_of(EventReply, line, event_type=line.type)
 
 
 class EventPage(Open):

@@ -11,8 +11,7 @@ from bot.web.api.auth import Agent, AgentName, Caller, KeyedRoute, Served
 from bot.web.api.replies import BODY, refusals, reply
 from bot.web.api.suspensions import Id
 from bot.web.openintent import intent_bodies
-from core.domain.wire import Instant, Open, instant
-from core.store.intent_agents import IntentAgent
+from core.domain.wire import Instant, Open, reply_of
 
 routes = APIRouter(route_class=KeyedRoute, tags=["agents of an intent"])
 
@@ -46,16 +45,6 @@ class RemovedReply(Open):
     """A sentence for people."""
 
 
-def intent_agent_json(agent: IntentAgent) -> IntentAgentReply:
-    return {
-        "id": agent.id,
-        "intent_id": agent.intent_id,
-        "agent_id": agent.agent_id,
-        "role": agent.role,
-        "assigned_at": instant(agent.assigned_at),
-    }
-
-
 @routes.get(
     "/intents/{intent_id}/agents",
     summary="The members of an intent, in the order in which they were added; its owner is created_by",
@@ -64,7 +53,7 @@ def intent_agent_json(agent: IntentAgent) -> IntentAgentReply:
 async def page(services: Served, intent_id: Id, actor: Caller) -> Response:
     """Members work on the intent as its owner does, but may not end it or change its members."""
     found = await services.members.of_intent(intent_id, actor)
-    return reply(IntentAgentPage(agents=[intent_agent_json(one) for one in found]))
+    return reply(IntentAgentPage(agents=[reply_of(IntentAgentReply, one) for one in found]))
 
 
 @routes.post(
@@ -74,7 +63,8 @@ async def page(services: Served, intent_id: Id, actor: Caller) -> Response:
 )
 async def add(services: Served, intent_id: Id, actor: Agent, body: intent_bodies.IntentAgentBody) -> Response:
     """By the owner or an admin. A member may not answer the intent's questions."""
-    return reply(intent_agent_json(await services.members.add(intent_id, body.agent_id, body.role, actor)))
+    member = await services.members.add(intent_id, body.agent_id, body.role, actor)
+    return reply(reply_of(IntentAgentReply, member))
 
 
 @routes.delete(

@@ -15,7 +15,7 @@ from pydantic import Field, RootModel
 from bot.web.api.requests import IntentId, JsonObject, Name, Reason, Recipient, ResumeBody, Strict, Word, such_as
 from bot.web.errors import VISIBLE
 from core.domain.suspension import Resume, Status
-from core.domain.wire import Instant, Open, instant
+from core.domain.wire import Instant, Open, plain, reply_of
 from core.openintent.containers.plans import ShownCheckpoint, ShownPlan
 from core.openintent.domain.checkpoint import CheckpointStatus, NewCheckpoint, OnTimeout, status_of_checkpoint
 from core.openintent.domain.plan import PlanChange, PlanFailureAction, PlanProgress, PlanState
@@ -242,44 +242,26 @@ class CheckpointReply(Open):
     """When it was reached."""
 
 
-def plan_json(shown: ShownPlan) -> dict[str, object]:
+def plan_json(shown: ShownPlan) -> PlanReply:
     plan = shown.plan
     details = dict(plan.details)
     metadata = details.get("metadata") or {}
-    return {
-        "id": plan.id,
-        "intent_id": plan.intent_id,
-        "version": plan.version,
-        "state": plan.state.value,
-        "tasks": list(plan.tasks),
-        "checkpoints": _checkpoints(details.get("checkpoints"), shown.checkpoints),
-        "conditions": details.get("conditions") or [],
-        "on_failure": details.get("on_failure") or PlanFailureAction.PAUSE_AND_ESCALATE.value,
-        "on_complete": details.get("on_complete") or "notify",
-        "metadata": metadata,
-        "plan_metadata": metadata,
-        "progress": _progress_json(shown.progress),
-        "created_by": plan.created_by,
-        "created_at": instant(plan.created_at),
-        "updated_at": instant(plan.updated_at),
-    }
+    return reply_of(
+        PlanReply,
+        plan,
+        checkpoints=_checkpoints(details.get("checkpoints"), shown.checkpoints),
+        conditions=details.get("conditions") or [],
+        on_failure=details.get("on_failure") or PlanFailureAction.PAUSE_AND_ESCALATE,
+        on_complete=details.get("on_complete") or "notify",
+        metadata=metadata,
+        plan_metadata=metadata,
+        progress=_progress_json(shown.progress),
+    )
 
 
-def _progress_json(progress: PlanProgress) -> dict[str, object]:
-    return {
-        "total": progress.total,
-        "by_status": {status.value: progress.by_status.get(status, 0) for status in TaskStatus},
-        "completion_percentage": progress.completion_percentage,
-        "suspended_tasks": [
-            {
-                "task_id": one.task_id,
-                "intent_id": one.intent_id,
-                "suspended_since": instant(one.suspended_since),
-                "expires_at": instant(one.expires_at),
-            }
-            for one in progress.suspended
-        ],
-    }
+def _progress_json(progress: PlanProgress) -> PlanProgressReply:
+    counts = {status: progress.by_status.get(status, 0) for status in TaskStatus}
+    return reply_of(PlanProgressReply, progress, by_status=counts, suspended_tasks=progress.suspended)
 
 
 def _checkpoints(planned: object, reached: Sequence[ShownCheckpoint]) -> list[object]:
@@ -294,27 +276,21 @@ def _checkpoints(planned: object, reached: Sequence[ShownCheckpoint]) -> list[ob
     return [*rows, *map(checkpoint_json, left)]
 
 
-def checkpoint_json(shown: ShownCheckpoint) -> dict[str, object]:
+def checkpoint_json(shown: ShownCheckpoint) -> JsonObject:
+    """With what was written of it when it was planned or reached."""
     made, asked = shown.checkpoint, shown.asked
     ended = None if asked is None or asked.status is not Status.RESPONDED else asked.ended
     status = status_of_checkpoint(made, asked)
-    by, at = (None, None) if ended is None else (ended.by, instant(ended.at))
-    approved = status is CheckpointStatus.APPROVED
-    return {
-        **made.details,
-        "id": made.id,
-        "plan_id": made.plan_id,
-        "intent_id": made.intent_id,
-        "name": made.name,
-        "requires_approval": made.requires_approval,
-        "status": status.value,
-        "suspension_id": made.suspension_id,
-        "responded_by": by,
-        "responded_at": at,
-        "approved_by": by if approved else None,
-        "approved_at": at if approved else None,
-        "reason": None if ended is None else ended.reason,
-        "expires_at": None if asked is None else instant(asked.expires_at),
-        "created_by": made.created_by,
-        "created_at": instant(made.created_at),
-    }
+    approved = ended if status is CheckpointStatus.APPROVED else None
+    said = reply_of(
+        CheckpointReply,
+        made,
+        status=status,
+        responded_by=ended and ended.by,
+        responded_at=ended and ended.at,
+        approved_by=approved and approved.by,
+        approved_at=approved and approved.at,
+        reason=ended and ended.reason,
+        expires_at=asked and asked.expires_at,
+    )
+    return {**made.details, **plain(said)}

@@ -17,7 +17,7 @@ from bot.web.api.suspensions import Id, replayed
 from bot.web.openintent import portfolio_bodies as bodies
 from bot.web.openintent.intent_replies import IntentReply, intent_json
 from core.domain.intent import IntentStatus
-from core.domain.wire import Instant, JsonObject, Open, instant, json_text
+from core.domain.wire import Instant, JsonObject, Open, json_text, reply_of
 from core.idempotency import Replayed
 from core.openintent.containers.portfolios import CountedPortfolio
 from core.openintent.domain.aggregate import Aggregate
@@ -128,43 +128,19 @@ class IntentTakenOutReply(Open):
 
 
 def members_json(members: Aggregate) -> PortfolioAggregateReply:
-    return {
-        "status": progress(members),
-        "total": members.total,
-        "by_status": members.by_status,
-        "completion_percentage": members.completion_percentage,
-    }
+    return reply_of(PortfolioAggregateReply, members, status=progress(members))
 
 
 def portfolio_json(counted: CountedPortfolio) -> PortfolioReply:
     portfolio, waiting = counted.portfolio, suspended(counted.members)
-    governance = dict(portfolio.governance_policy)
-    return {
-        "id": portfolio.id,
-        "name": portfolio.name,
-        "description": portfolio.description,
-        "created_by": portfolio.created_by,
-        "status": portfolio.status,
-        "governance_policy": governance,
-        "governance": governance,
-        "metadata": dict(portfolio.metadata),
-        "aggregate_status": members_json(counted.members),
-        "has_suspended_members": waiting > 0,
-        "suspended_member_count": waiting,
-        "created_at": instant(portfolio.created_at),
-        "updated_at": instant(portfolio.updated_at),
-    }
-
-
-def membership_json(member: PortfolioMember) -> MembershipReply:
-    return {
-        "id": member.id,
-        "portfolio_id": member.portfolio_id,
-        "intent_id": member.intent_id,
-        "role": member.role,
-        "priority": member.priority,
-        "added_at": instant(member.added_at),
-    }
+    return reply_of(
+        PortfolioReply,
+        portfolio,
+        governance=portfolio.governance_policy,
+        aggregate_status=members_json(counted.members),
+        has_suspended_members=waiting > 0,
+        suspended_member_count=waiting,
+    )
 
 
 @routes.post(
@@ -238,7 +214,7 @@ async def add(
     again = await once(request, actor, key, _added)
     role, priority = body.role or MembershipRole.MEMBER, body.priority or 0
     made = await services.portfolios.add(portfolio_id, body.intent_id, role, priority, actor, again)
-    return replayed(made) if isinstance(made, Replayed) else reply(membership_json(made))
+    return replayed(made) if isinstance(made, Replayed) else reply(reply_of(MembershipReply, made))
 
 
 @routes.get(
@@ -286,4 +262,4 @@ def _created(made: CountedPortfolio) -> tuple[int, str]:
 
 
 def _added(made: PortfolioMember) -> tuple[int, str]:
-    return 200, json_text(membership_json(made))
+    return 200, json_text(reply_of(MembershipReply, made))

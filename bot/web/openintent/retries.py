@@ -21,7 +21,7 @@ from bot.web.api.sessions import seen_by
 from bot.web.api.suspensions import Id, replayed
 from bot.web.openintent.failure_bodies import AgentCallbackBody, FailureBody, FailurePolicyBody
 from core.domain.people import Actor
-from core.domain.wire import Instant, JsonObject, Open, instant, json_text
+from core.domain.wire import Instant, JsonObject, Open, json_text, reply_of
 from core.idempotency import Replayed
 from core.openintent.domain.retry import IntentFailure, RetryStrategy
 from core.openintent.store.retry_policies import StoredPolicy
@@ -63,20 +63,8 @@ class FailurePolicyReply(Open):
 
 
 def failure_policy_json(stored: StoredPolicy) -> FailurePolicyReply:
-    policy = stored.policy
-    said: FailurePolicyReply = {
-        "id": stored.id,
-        "intent_id": stored.intent_id,
-        "strategy": policy.strategy,
-        "max_retries": policy.max_retries,
-        "base_delay_ms": policy.base_delay_ms,
-        "max_delay_ms": policy.max_delay_ms,
-        "fallback_agent_id": policy.fallback_agent_id,
-        "failure_threshold": policy.failure_threshold,
-        "created_at": instant(stored.created_at),
-        "updated_at": instant(stored.updated_at),
-    }
-    return in_both_spellings(said)
+    own = {name: getattr(stored, name) for name in ("id", "intent_id", "created_at", "updated_at")}
+    return in_both_spellings(reply_of(FailurePolicyReply, stored.policy, **own))
 
 
 class FailureReply(Open):
@@ -113,23 +101,7 @@ class FailureReply(Open):
 
 
 def failure_json(failure: IntentFailure) -> FailureReply:
-    at = instant(failure.occurred_at)
-    said: FailureReply = {
-        "id": failure.id,
-        "intent_id": failure.intent_id,
-        "task_id": failure.task_id,
-        "agent_id": failure.agent_id,
-        "attempt_number": failure.attempt_number,
-        "error_code": failure.error_code,
-        "error_type": failure.error_code,
-        "error_message": failure.error_message,
-        "retry_scheduled_at": instant(failure.retry_scheduled_at),
-        "resolved_at": instant(failure.resolved_at),
-        "metadata": dict(failure.metadata),
-        "occurred_at": at,
-        "created_at": at,
-        "fallback_agent_id": failure.fallback_agent_id,
-    }
+    said = reply_of(FailureReply, failure, error_type=failure.error_code, created_at=failure.occurred_at)
     return in_both_spellings(said)
 
 

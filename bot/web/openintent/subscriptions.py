@@ -13,7 +13,7 @@ from bot.web.api.sessions import seen_by
 from bot.web.api.suspensions import Id, replayed
 from bot.web.openintent import intent_bodies
 from core.domain.people import Actor
-from core.domain.wire import Instant, Open, instant, json_text
+from core.domain.wire import Instant, Open, json_text, reply_of
 from core.idempotency import Replayed
 from core.openintent.store.subscriptions import Subscription
 
@@ -60,17 +60,8 @@ class UnsubscribedReply(Open):
 
 
 def subscription_json(subscription: Subscription, by: Actor) -> SubscriptionReply:
-    return {
-        "id": subscription.id,
-        "subscriber_id": subscription.subscriber_id,
-        "intent_id": subscription.intent_id,
-        "portfolio_id": subscription.portfolio_id,
-        "event_types": list(subscription.event_types),
-        "webhook_url": seen_by(by, subscription.subscriber_id, subscription.webhook_url),
-        "active": subscription.active,
-        "expires_at": instant(subscription.expires_at),
-        "created_at": instant(subscription.created_at),
-    }
+    url = seen_by(by, subscription.subscriber_id, subscription.webhook_url)
+    return reply_of(SubscriptionReply, subscription, webhook_url=url)
 
 
 @routes.post(

@@ -15,7 +15,7 @@ from bot.web.api.paging import IdempotencyKey, IfMatch, Limit, Offset, once, ver
 from bot.web.api.replies import BODY, ETAG, refusals, reply
 from bot.web.api.suspensions import Id, replayed
 from bot.web.openintent import task_bodies
-from core.domain.wire import Instant, JsonObject, Open, instant, json_text
+from core.domain.wire import Instant, JsonObject, Open, json_text, reply_of
 from core.idempotency import Replayed
 from core.openintent.domain.task import Task, TaskStatus
 
@@ -107,32 +107,9 @@ _UNSAID: JsonObject = {
 }
 
 
-def task_json(task: Task) -> JsonObject:
-    return {
-        **_UNSAID,
-        **(task.details or {}),
-        "id": task.id,
-        "intent_id": task.intent_id,
-        "name": task.name,
-        "status": task.status.value,
-        "version": task.version,
-        "output": None if task.output is None else dict(task.output),
-        "assigned_agent": task.assigned_agent,
-        "retry_policy": None if task.retry_policy is None else dict(task.retry_policy),
-        "attempt": task.attempt,
-        "blocked_reason": task.blocked_reason,
-        "suspended_intent_id": task.suspended_intent_id,
-        "error": task.error,
-        "created_by": task.created_by,
-        "created_at": instant(task.created_at),
-        "updated_at": instant(task.updated_at),
-        "started_at": instant(task.started_at),
-        "completed_at": instant(task.completed_at),
-        "plan_id": task.plan_id,
-        "lease_id": None,
-        "blocks": [],
-        "permissions": "inherit",
-    }
+def task_json(task: Task) -> TaskReply:
+    said = {**_UNSAID, **(task.details or {}), "lease_id": None, "blocks": [], "permissions": "inherit"}
+    return reply_of(TaskReply, task, **said)
 
 
 @routes.post(

@@ -18,7 +18,7 @@ from bot.web.api.requests import IntentId, JsonObject, Name, Strict, such_as
 from bot.web.api.suspensions import Id, replayed
 from bot.web.errors import VISIBLE
 from core.domain.intent import IntentStatus
-from core.domain.wire import Instant, Open, instant, json_text
+from core.domain.wire import Instant, Open, json_text, reply_of
 from core.idempotency import Replayed
 from core.openintent.containers.workflows import NewWorkflow, ShownWorkflow
 from core.openintent.domain.task import TaskStatus
@@ -228,37 +228,28 @@ class WorkflowPage(Open):
 
 def workflow_json(shown: ShownWorkflow) -> WorkflowReply:
     workflow = shown.workflow
-    return {
-        "id": workflow.id,
-        "name": workflow.name,
-        "description": workflow.description,
-        "created_by": workflow.created_by,
-        "parent_intent_id": workflow.parent_intent_id,
-        "phases": [_phase_json(standing) for standing in shown.phases],
-        "progress": progress_json(shown.phases),
-        "initial_state": dict(workflow.start.initial_state),
-        "trigger": dict(workflow.start.trigger),
-        "metadata": dict(workflow.metadata),
-        "version": workflow.version,
-        "created_at": instant(workflow.created_at),
-        "updated_at": instant(workflow.updated_at),
-    }
+    return reply_of(
+        WorkflowReply,
+        workflow,
+        phases=[_phase_json(standing) for standing in shown.phases],
+        progress=progress_json(shown.phases),
+        initial_state=workflow.start.initial_state,
+        trigger=workflow.start.trigger,
+    )
 
 
 def _phase_json(standing: PhaseStanding) -> PhaseReply:
     phase = standing.phase
-    return {
-        "name": phase.name,
-        "title": standing.title,
-        "intent_id": phase.intent_id,
-        "task_id": phase.task_id,
-        "status": standing.status,
-        "task_status": standing.task_status,
-        "depends_on": list(phase.depends_on),
-        "inputs": dict(phase.inputs),
-        "outputs": {key: {"type": one.type, "required": one.required} for key, one in phase.outputs.items()},
-        "assigned_agent": standing.assigned_agent,
-    }
+    outputs = {key: reply_of(OutputReply, one) for key, one in phase.outputs.items()}
+    return reply_of(
+        PhaseReply,
+        phase,
+        title=standing.title,
+        status=standing.status,
+        task_status=standing.task_status,
+        outputs=outputs,
+        assigned_agent=standing.assigned_agent,
+    )
 
 
 def progress_json(phases: Sequence[PhaseStanding]) -> WorkflowProgress:
@@ -269,17 +260,13 @@ def progress_json(phases: Sequence[PhaseStanding]) -> WorkflowProgress:
         "total": len(phases),
         "by_status": counts,
         "completion_percentage": round(100 * counts[IntentStatus.COMPLETED] / len(phases), 2),
-        "suspended_phases": [
-            {
-                "phase_name": standing.phase.name,
-                "intent_id": standing.phase.intent_id,
-                "suspended_since": instant(standing.suspended_since or standing.moved_at),
-                "expires_at": instant(standing.expires_at),
-            }
-            for standing in phases
-            if standing.status is IntentStatus.SUSPENDED
-        ],
+        "suspended_phases": [_suspended_json(one) for one in phases if one.status is IntentStatus.SUSPENDED],
     }
+
+
+def _suspended_json(standing: PhaseStanding) -> SuspendedPhase:
+    phase, since = standing.phase, standing.suspended_since or standing.moved_at
+    return reply_of(SuspendedPhase, standing, phase_name=phase.name, intent_id=phase.intent_id, suspended_since=since)
 
 
 @routes.post(

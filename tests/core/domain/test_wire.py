@@ -15,11 +15,12 @@ from core.domain.record import continued_with, record_json
 from core.domain.suspension import Choice, FallbackPolicy, Kind, ResponseType, Resume, Rung, Style, Suspension
 from core.domain.vocabulary import Cancelled, ResumeAgent
 from core.domain.wire import (
+    ChoiceReply,
     as_utc,
-    choice_json,
     instant,
     ladder_json,
     policy_json,
+    reply_of,
     seconds,
 )
 from tests.core.examples import HOUR, LADDER, a_question, after, an_answer, answered, claimed, hourly, look, opened
@@ -64,8 +65,8 @@ def test_durations_are_whole_seconds() -> None:
 
 
 def test_a_choice_shows_only_what_it_was_given() -> None:
-    assert choice_json(Choice("a", "A")) == {"value": "a", "label": "A"}
-    assert choice_json(Choice("a", "A", "about", Style.DANGER, {"n": 1})) == {
+    assert reply_of(ChoiceReply, Choice("a", "A")) == {"value": "a", "label": "A"}
+    assert reply_of(ChoiceReply, Choice("a", "A", "about", Style.DANGER, {"n": 1})) == {
         "value": "a",
         "label": "A",
         "description": "about",
