@@ -11,7 +11,6 @@ from pathlib import Path
 
 import structlog
 from fastapi import APIRouter, FastAPI
-from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
 from fastapi.telemetry import TelemetryConfig
 
@@ -19,8 +18,6 @@ from bot.front.headers import ResponseHeaders
 from bot.front.limits import SizeLimit
 from bot.web import errors, hooks, monitoring
 from bot.web.api import admin, answers, audit, inbox, openapi, receipts, sessions, streams, suspensions
-from bot.web.api.auth import KeyedRoute
-from bot.web.api.direct import DirectCalls, RouteTable
 from bot.web.monitoring import Monitored
 from bot.web.openintent import (
     coordinators,
@@ -114,8 +111,6 @@ def build_app(service: Service) -> FastAPI:
     )
     app.state.keys = service.keys
     errors.install(app)
-    if Part.API in service.parts:
-        app.add_middleware(DirectCalls, table=_direct(), handlers=app.exception_handlers)
     app.add_middleware(SizeLimit, larger=_LARGER)
     app.add_middleware(ResponseHeaders)
     app.state.doors = service.doors
@@ -151,16 +146,6 @@ def _api() -> APIRouter:
         for routes in _ROOMS:
             api.include_router(routes, prefix=prefix)
     return api
-
-
-@cache
-def _direct() -> RouteTable:
-    """Which of the same routes can be called directly."""
-    table = RouteTable()
-    routes = [one for room in _ROOMS for one in room.routes if isinstance(one, APIRoute)]
-    for prefix in PREFIXES:
-        table.add(prefix, [(one, one.direct_handler() if isinstance(one, KeyedRoute) else None) for one in routes])
-    return table
 
 
 def _add_pages(app: FastAPI, service: Service) -> None:

@@ -9,7 +9,6 @@ from fastapi.exceptions import RequestValidationError
 
 from bot.web.api import requests, suspension_replies
 from bot.web.api.auth import Agent, Handler, KeyedRoute, Operator, Served, Services
-from bot.web.api.direct import Direct
 from bot.web.api.paging import IdempotencyKey, once
 from bot.web.api.replies import BODY, refusals, reply
 from bot.web.api.suspensions import Id, replayed
@@ -32,10 +31,10 @@ class _AnswerRoute(KeyedRoute):
     """That the intent is not there is told before whatever else is wrong with the request (API.md §4). Where nothing is
     wrong, nobody has to look for it first: the transaction that answers finds it, or says so."""
 
-    def _keyed(self, handle: Direct) -> Handler:
-        keyed = super()._keyed(handle)
+    def get_route_handler(self) -> Handler:
+        keyed = super().get_route_handler()
 
-        async def answered(request: Request) -> Response | None:
+        async def answered(request: Request) -> Response:
             try:
                 return await keyed(request)
             except (RequestValidationError, InvalidRequest, SuspensionIdRequired, IdempotencyConflict) as wrong:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Annotated, Any, Protocol, cast
+from typing import Annotated, Any, Protocol
 
 from fastapi import Depends, Path, Request
 from fastapi.security import APIKeyHeader
@@ -20,7 +20,6 @@ from bot.front.connections import vouch
 from bot.front.limits import StrictJsonRequest
 from bot.keys import KeyRing
 from bot.observability.tracing import NO_TRACING, Tracing
-from bot.web.api.direct import Direct, direct
 from bot.web.api.openapi import DescribedRoute
 from core.audit.check import Audit
 from core.delivery.pause import Pausing
@@ -50,37 +49,25 @@ from core.openintent.intents.subscriptions import Subscriptions
 from core.openintent.intents.tasks import Tasks
 from core.ports import Responders
 
-Handler = Callable[[Request], Coroutine[Any, Any, Response | None]]
-"""Replies to a request. ``None`` is said by direct calls alone: FastAPI is to reply (:mod:`bot.web.api.direct`)."""
+Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+"""Replies to a request."""
 
 
 class KeyedRoute(DescribedRoute):
     """A route that knows who calls before it looks at anything else of the request, and then that the body is one."""
 
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        return cast("Callable[[Request], Coroutine[Any, Any, Response]]", self._keyed(super().get_route_handler()))
+    def get_route_handler(self) -> Handler:
+        handle = super().get_route_handler()
 
-    def direct_handler(self) -> Handler | None:
-        """As :meth:`get_route_handler`, without FastAPI; ``None`` if only that can call this route."""
-        at_once = direct(self)
-        return None if at_once is None else self._keyed(at_once)
-
-    def _keyed(self, handle: Direct) -> Handler:
-        """What is done at each request before it is handled, and beside that."""
-
-        async def keyed(request: Request) -> Response | None:
+        async def keyed(request: Request) -> Response:
             request.state.actor = await authenticate(request)
-            strict = request if isinstance(request, StrictJsonRequest) else _strict(request)
+            strict = StrictJsonRequest(request.scope, request.receive)
             await strict.body()  # whoever leaves before the end of it has asked for nothing
             if self.body_field is not None:
                 await strict.json()
             return await handle(strict)
 
         return keyed
-
-
-def _strict(request: Request) -> StrictJsonRequest:
-    return StrictJsonRequest(request.scope, request.receive)
 
 
 async def authenticate(request: Request) -> Actor:

@@ -20,7 +20,6 @@ from pydantic import JsonValue
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from bot.web.api.auth import AgentName, Caller, Handler, KeyedRoute, Served, Services, while_valid
-from bot.web.api.direct import Direct
 from bot.web.api.replies import refusals
 from bot.web.api.suspensions import Id
 from bot.web.errors import error_body, status_of
@@ -70,10 +69,10 @@ class UnhurriedRoute(KeyedRoute):
     asks for may be nothing that it finds.
     """
 
-    def _keyed(self, handle: Direct) -> Handler:
-        keyed = super()._keyed(handle)
+    def get_route_handler(self) -> Handler:
+        keyed = super().get_route_handler()
 
-        async def unhurried(request: Request) -> Response | None:
+        async def unhurried(request: Request) -> Response:
             try:
                 return await keyed(request)
             except (NotFound, Unauthorized) as refusal:
