@@ -3,7 +3,7 @@
 Out: ``channel`` sends, ``render`` builds headers and bodies from ``templates`` and ``template_views`` (``view_text``
 cleans what others wrote, ``choice_views`` makes buttons and links, ``overrides`` checks an operator's own templates,
 ``first_screen`` sets them so that a phone shows what matters first, ``reply_words`` has what is said in ten
-languages), ``mime`` writes the bytes, ``mail_server``, ``smtp`` and ``smtp_session`` bring them to the server.
+languages), ``mime`` writes the bytes, ``mail_server`` and ``smtp`` bring them to the server.
 
 In: ``imap`` fetches mail and ``lmtp_server`` takes it from a mail server. ``inbound`` reads one mail as a value:
 ``head`` reads its fields once, ``classify`` says what kind it is, ``authentication`` whether its sender is real,

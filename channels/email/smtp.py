@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
+from typing import cast
 
 import structlog
 from aiosmtplib import (
@@ -26,6 +27,7 @@ from aiosmtplib import (
     SMTPConnectError,
     SMTPException,
     SMTPHeloError,
+    SMTPResponse,
     SMTPResponseException,
     SMTPServerDisconnected,
     SMTPTimeoutError,
@@ -33,7 +35,6 @@ from aiosmtplib import (
 
 from channels.email.mail_server import SmtpServer, Tls
 from channels.email.mime import OutgoingMail
-from channels.email.smtp_session import Reply, SmtpSession
 from core.ports import Ambiguous, Deferred, Delivered, Delivery, RefusalCause, Refused
 
 log = structlog.get_logger(__name__)
@@ -118,7 +119,7 @@ def _not_reached(failure: Exception) -> Deferred:
     return Deferred(reason_of(failure), fault=RefusalCause.AWAY)
 
 
-def reason_of(failure: Exception | None) -> str:
+def reason_of(failure: Exception) -> str:
     """A stable code for what the network did."""
     if isinstance(failure, SMTPTimeoutError | TimeoutError):
         return "smtp_timeout"
@@ -139,15 +140,9 @@ _KEPT_SECONDS = 60.0
 """An idle connection is not trusted for longer; servers may close one after five minutes (RFC 5321 §4.5.3.2.7)."""
 _FAREWELL_SECONDS = 1.0
 
-_RCPT, _DATA = 1, 2
-"""Places in the envelope, which begins with MAIL."""
 _START_INPUT = 354
 _SERVICE_CLOSING = 421
 _NEEDS_LOGIN = 530
-
-
-_STEPS = (RefusalCause.SETUP, RefusalCause.MESSAGE, RefusalCause.MESSAGE)
-"""Of MAIL, RCPT and DATA: why a mail is refused for good there. If MAIL FROM is refused, it is us and not this mail."""
 
 
 class SmtpLanes:
@@ -157,167 +152,154 @@ class SmtpLanes:
         self._server = server
         self._hello = hello
         self._free = asyncio.Semaphore(lanes)
-        self._idle: list[tuple[SmtpSession, float]] = []
+        self._idle: list[tuple[SMTP, float]] = []
         self._keeps = True
 
     async def deliver(self, mail: OutgoingMail) -> Delivery:
         """Hand one mail over. Never raises for what the server or the network did."""
         async with self._free:
-            now = asyncio.get_running_loop().time()
+            ends_at = asyncio.get_running_loop().time() + WHOLE_SECONDS
             try:
-                async with self._opened(mail, now + BEFORE_CONTENT_SECONDS) as (session, replies):
-                    if replies is None:
-                        return Refused("smtputf8_not_offered")
-                    unwanted = await _unwanted(session, replies)
+                async with asyncio.timeout(BEFORE_CONTENT_SECONDS) as patience, self._opened(mail) as (client, reply):
+                    unwanted = await _unwanted(client, mail, reply)
                     if unwanted is not None:
                         return unwanted
-                    return await _content_taken(session, mail, now + WHOLE_SECONDS)
+                    patience.reschedule(None)
+                    return await _content_taken(client, mail, ends_at)
             except NoService as closed:
                 return closed.outcome
             except (SMTPException, OSError) as failure:
                 return Deferred(reason_of(failure), fault=RefusalCause.AWAY)
 
     @asynccontextmanager
-    async def _opened(
-        self, mail: OutgoingMail, until: float
-    ) -> AsyncIterator[tuple[SmtpSession, Sequence[Reply] | None]]:
-        """A session and its replies to the envelope of ``mail``; kept afterwards if it is still good."""
-        session, replies = await self._begin(mail, until)
+    async def _opened(self, mail: OutgoingMail) -> AsyncIterator[tuple[SMTP, SMTPResponse | None]]:
+        """A connection and its reply to MAIL; kept afterwards if it is still good."""
+        client, reply = await self._begin(mail)
         try:
-            yield session, replies
+            yield client, reply
         except BaseException:
-            session.close()
+            client.close()
             raise
-        if session.is_usable and self._keeps:
-            self._idle.append((session, asyncio.get_running_loop().time()))
-        elif session.is_usable:
-            await _farewell(session)
+        if client.is_connected and self._keeps:
+            self._idle.append((client, asyncio.get_running_loop().time()))
+        elif client.is_connected:
+            await _farewell(client)
 
-    async def _begin(self, mail: OutgoingMail, until: float) -> tuple[SmtpSession, Sequence[Reply] | None]:
-        """The envelope on a kept connection; on a new one if the server has closed that meanwhile."""
+    async def _begin(self, mail: OutgoingMail) -> tuple[SMTP, SMTPResponse | None]:
+        """MAIL on a kept connection; on a new one if the server has closed that meanwhile."""
         kept = self._take_idle()
         if kept is not None:
-            replies = await _offered(kept, mail, until)
-            if replies is None or (replies and replies[0].code != _SERVICE_CLOSING):
-                return kept, replies
+            with suppress(SMTPException, OSError):
+                reply = await _mail_from(kept, mail)
+                if reply is None or reply.code != _SERVICE_CLOSING:
+                    return kept, reply
             kept.close()
-        async with asyncio.timeout_at(until):
-            session = SmtpSession(await connected(self._server, self._hello))
-        return session, await _offered(session, mail, until)
+        client = await connected(self._server, self._hello)
+        return client, await _mail_from(client, mail)
 
-    def _take_idle(self) -> SmtpSession | None:
+    def _take_idle(self) -> SMTP | None:
         now = asyncio.get_running_loop().time()
         while self._idle:
-            session, since = self._idle.pop()
-            if session.is_usable and now - since < _KEPT_SECONDS:
-                return session
-            session.close()
+            client, since = self._idle.pop()
+            if client.is_connected and now - since < _KEPT_SECONDS:
+                return client
+            client.close()
         return None
 
     async def close(self) -> None:
         """Keep no connection any more: those in use are closed after their mail."""
         self._keeps = False
         idle, self._idle = self._idle, []
-        for session, _ in idle:
-            await _farewell(session)
+        for client, _ in idle:
+            await _farewell(client)
 
 
-async def _farewell(session: SmtpSession) -> None:
-    await _ask_soon(session, b"QUIT")
-    session.close()
+async def _farewell(client: SMTP) -> None:
+    with suppress(SMTPException, OSError):
+        await client.quit(timeout=_FAREWELL_SECONDS)
+    client.close()
 
 
-async def _offered(session: SmtpSession, mail: OutgoingMail, until: float) -> Sequence[Reply] | None:
-    """The replies to MAIL, RCPT and DATA. ``None`` if the server can't take such an address: it is not bothered."""
-    if mail.is_international and not session.offers("smtputf8"):
-        return None
-    sender = " ".join((f"MAIL FROM:<{mail.sender}>", *_options(session, mail)))
-    recipient = " ".join((f"RCPT TO:<{mail.recipient}>", *_reports_wanted(session, mail)))
+async def _asked(client: SMTP, *words: str) -> SMTPResponse:
+    """The reply to a command. The connection is closed if none comes, or one that is no SMTP: nobody knows then to
+    which command the next reply belongs."""
     try:
-        return await session.ask(
-            (sender.encode("ascii"), recipient.encode(), b"DATA"), each=COMMAND_SECONDS, until=until
-        )
+        return await client.execute_command(*(word.encode() for word in words))
     except BaseException:
-        session.close()
+        client.close()
         raise
 
 
-def _options(session: SmtpSession, mail: OutgoingMail) -> Iterator[str]:
+async def _mail_from(client: SMTP, mail: OutgoingMail) -> SMTPResponse | None:
+    """The reply to MAIL. ``None`` if the server can't take such an address: it is not bothered."""
+    if mail.is_international and not client.supports_extension("smtputf8"):
+        return None
+    return await _asked(client, "MAIL", f"FROM:<{mail.sender}>", *_options(client, mail))
+
+
+def _options(client: SMTP, mail: OutgoingMail) -> Iterator[str]:
     """Of MAIL FROM. A report brings our return id back, and not the whole mail (RFC 3461 §4.3, §4.4)."""
     if mail.is_international:
         yield from ("BODY=8BITMIME", "SMTPUTF8")  # RFC 6531 §3.4, §3.6
-    if session.offers("dsn") and mail.sender:
+    if client.supports_extension("dsn") and mail.sender:
         yield from ("RET=HDRS", f"ENVID={mail.return_id}")
 
 
-def _reports_wanted(session: SmtpSession, mail: OutgoingMail) -> list[str]:
+def _reports_wanted(client: SMTP, mail: OutgoingMail) -> list[str]:
     """Of RCPT TO: told of failures and delays alone; of nothing if nobody could be told (RFC 3461 §4.1)."""
-    if not session.offers("dsn"):
+    if not client.supports_extension("dsn"):
         return []
     return ["NOTIFY=FAILURE,DELAY"] if mail.sender else ["NOTIFY=NEVER"]
 
 
-async def _unwanted(session: SmtpSession, replies: Sequence[Reply]) -> Delivery | None:
-    """What the replies before the content mean, ``None`` if it may come now. The first refusal decides: with
-    pipelining, the replies behind it are about commands that make no sense any more. Raises what ended the session, if
-    it ended before there was a refusal.
-    """
-    refused_at = next((step for step, reply in enumerate(replies) if not _is_fine(step, reply.code)), None)
-    if refused_at is None:
-        if session.failure is not None:
-            raise session.failure
-        return None
-    await _made_ready(session, replies, refused_at)
-    refusal, outcome = replies[refused_at], _outcome(replies[refused_at].code)
-    if not isinstance(outcome, Refused):
-        return outcome
-    of_place = refused_at == _RCPT and _is_policy(refusal)
-    return replace(outcome, fault=RefusalCause.PLACE if of_place else _STEPS[refused_at])
-
-
-def _is_fine(step: int, code: int) -> bool:
-    return code == _START_INPUT if step == _DATA else _is_positive(code)
-
-
-async def _made_ready(session: SmtpSession, replies: Sequence[Reply], refused_at: int) -> None:
-    """For the next mail on this connection; closed if it can't be.
-
-    With pipelining the server may ask for the content although it refused the recipient: a lone dot ends it, and
-    nothing is sent (RFC 2920 §3.1). If it refused the sender and took the recipient, even the dot could be a mail.
-    """
-    awaits_content = replies[-1].code == _START_INPUT
-    if not replies[refused_at].is_negative or (awaits_content and refused_at != _RCPT):
-        session.close()
-        return
-    told = await _ask_soon(session, *([b"."] if awaits_content else []), b"RSET")
-    if not (told and _is_positive(told[-1].code)):
-        session.close()
-
-
-async def _ask_soon(session: SmtpSession, *commands: bytes) -> Sequence[Reply]:
-    """For what no mail depends on."""
-    until = asyncio.get_running_loop().time() + len(commands) * _FAREWELL_SECONDS
-    return await session.ask(commands, each=_FAREWELL_SECONDS, until=until)
-
-
-async def _content_taken(session: SmtpSession, mail: OutgoingMail, ends_at: float) -> Delivery:
-    """From here on the mail may have been sent, until the server says otherwise."""
-    stuffed = mail.content.replace(b"\r\n.", b"\r\n..")  # RFC 5321 §4.5.2; the content never begins with a dot
-    if not session.send(stuffed + (b".\r\n" if stuffed.endswith(b"\r\n") else b"\r\n.\r\n")):
-        raise SMTPServerDisconnected("connection lost")
-    reply = await session.reply(ends_at)
+async def _unwanted(client: SMTP, mail: OutgoingMail, reply: SMTPResponse | None) -> Delivery | None:
+    """What is between MAIL, which has its ``reply``, and the content: ``None`` if that may come now. If MAIL was
+    refused, it is us and not this mail."""
     if reply is None:
-        return Ambiguous(f"{reason_of(session.failure)}_after_data")
+        return Refused("smtputf8_not_offered")
+    if not _is_positive(reply.code):
+        return await _refused(client, reply, RefusalCause.SETUP)
+    reply = await _asked(client, "RCPT", f"TO:<{mail.recipient}>", *_reports_wanted(client, mail))
+    if not _is_positive(reply.code):
+        return await _refused(client, reply, RefusalCause.PLACE if _is_policy(reply) else RefusalCause.MESSAGE)
+    reply = await _asked(client, "DATA")
+    return None if reply.code == _START_INPUT else await _refused(client, reply, RefusalCause.MESSAGE)
+
+
+async def _refused(client: SMTP, reply: SMTPResponse, fault: RefusalCause) -> Delivery:
+    """What ``reply`` means before the content; ``fault`` is why, if it is for good. The connection is made ready for
+    the next mail, and closed if it can't be."""
+    outcome = _outcome(reply.code)
+    try:
+        if not 400 <= reply.code < 600:  # it fits no command
+            raise SMTPResponseException(reply.code, reply.message)
+        await client.rset(timeout=_FAREWELL_SECONDS)
+    except (SMTPException, OSError):
+        client.close()
+    return replace(outcome, fault=fault) if isinstance(outcome, Refused) else outcome
+
+
+async def _content_taken(client: SMTP, mail: OutgoingMail, ends_at: float) -> Delivery:
+    """From here on the mail may have been sent, until the server says otherwise. aiosmtplib's own ``data`` does not
+    tell a failure before the content from one behind it."""
+    transport = client.transport
+    if transport is None or transport.is_closing():
+        raise SMTPServerDisconnected("connection lost")
+    stuffed = mail.content.replace(b"\r\n.", b"\r\n..")  # RFC 5321 §4.5.2; the content never begins with a dot
+    cast("asyncio.WriteTransport", transport).write(stuffed if stuffed.endswith(b"\r\n") else stuffed + b"\r\n")
+    try:
+        reply = await client.execute_command(b".", timeout=ends_at - asyncio.get_running_loop().time())
+    except (SMTPException, OSError) as failure:
+        client.close()
+        return Ambiguous(f"{reason_of(failure)}_after_data")
     if _is_positive(reply.code):
         return Delivered({"message_id": mail.message_id}, amiss=mail.amiss)
-    if reply.code == _SERVICE_CLOSING:
-        session.close()
     return _outcome(reply.code)
 
 
-def _is_policy(refusal: Reply) -> bool:
+def _is_policy(refusal: SMTPResponse) -> bool:
     """Whether it is said of us and not of the recipient: "Relay access denied" (RFC 3463 §3.8, X.7.Z)."""
-    return refusal.code == _NEEDS_LOGIN or refusal.text.startswith("5.7.")
+    return refusal.code == _NEEDS_LOGIN or refusal.message.startswith("5.7.")
 
 
 def _is_positive(code: int) -> bool:

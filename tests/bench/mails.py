@@ -18,7 +18,7 @@ from aiosmtpd.smtp import SMTP, Envelope, Session
 from tests.bench import bare_mail, measures, rows
 from tests.bench.crowd import MAILBOX, open_question
 from tests.bench.reminders import CONNECTIONS, TWO_ATTEMPTS
-from tests.bench.service import Caller, Offering, around, serving, write_config
+from tests.bench.service import Caller, around, serving, write_config
 from tests.bench.sheet import Sheet
 
 COUNT = 1_000
@@ -28,7 +28,7 @@ PATIENCE_SECONDS = 120
 
 
 @dataclass
-class Host(Offering):
+class Host:
     """A mail server that keeps what comes, and counts the connections that are open at once."""
 
     port: int = 0

@@ -73,18 +73,8 @@ def start(config: Path, role: str | None = None) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=Path(__file__).parents[2], env={**os.environ})
 
 
-class Offering:
-    """What a mail server says that it can do; aiosmtpd takes commands together (RFC 2920) and does not say so."""
-
-    async def handle_EHLO(
-        self, _server: SMTP, session: Session, _envelope: Envelope, hostname: str, responses: list[str]
-    ) -> list[str]:
-        session.host_name = hostname
-        return [*responses[:-1], "250-PIPELINING", responses[-1]]
-
-
 @dataclass
-class Around(Offering):
+class Around:
     """What the service talks to. Arrivals are looked for by mailbox (one a client) and by suspension."""
 
     smtp_port: int = 0

@@ -31,13 +31,12 @@ told later (``RET=HDRS``, ``NOTIFY=…``)."""
 @dataclass(frozen=True, slots=True)
 class Offers:
     """What the server says after EHLO. ``certificate`` makes it speak TLS: from the first byte where ``implicit``,
-    else after STARTTLS. ``reports`` is DSN (RFC 3461), ``utf8`` SMTPUTF8 (RFC 6531), ``pipelining`` RFC 2920."""
+    else after STARTTLS. ``reports`` is DSN (RFC 3461), ``utf8`` SMTPUTF8 (RFC 6531)."""
 
     certificate: ssl.SSLContext | None = None
     implicit: bool = False
     reports: bool = False
     utf8: bool = False
-    pipelining: bool = True
     login_by: tuple[str, ...] = ("LOGIN", "PLAIN")
 
     @property
@@ -148,9 +147,7 @@ class FaultySmtp(SMTP):
 
     @syntax("DATA")
     async def smtp_DATA(self, arg: str) -> None:
-        """Without a recipient nothing happens but the usual 503: the client has sent it along with a RCPT that was
-        refused (RFC 2920 §3.1)."""
-        reply = await _happen(self, self.faults.take(Stage.DATA)) if self.envelope.rcpt_tos else None
+        reply = await _happen(self, self.faults.take(Stage.DATA))
         if reply is None:
             await super().smtp_DATA(arg)
         else:
@@ -169,8 +166,7 @@ class _Handler:
         self, server: FaultySmtp, session: Session, envelope: Envelope, hostname: str, responses: list[str]
     ) -> list[str]:
         session.host_name = hostname
-        offered = {"PIPELINING": server.offers.pipelining, "DSN": server.offers.reports}
-        return [*responses[:-1], *(f"250-{name}" for name, is_there in offered.items() if is_there), responses[-1]]
+        return [*responses[:-1], *(["250-DSN"] if server.offers.reports else []), responses[-1]]
 
     async def handle_MAIL(
         self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]

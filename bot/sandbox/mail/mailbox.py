@@ -122,13 +122,6 @@ class Mailbox(Watched):
         self.touch()
         return "250 2.0.0 Ok: queued"
 
-    async def handle_EHLO(  # noqa: N802 (aiosmtpd's)
-        self, server: SMTP, session: Session, envelope: Envelope, hostname: str, responses: list[str]
-    ) -> list[str]:
-        """What it can do; aiosmtpd takes commands together (RFC 2920) and does not say so."""
-        session.host_name = hostname
-        return [*responses[:-1], "250-PIPELINING", responses[-1]]
-
     def of(self, address: str) -> list[Mail]:
         """One person's mailbox, oldest first."""
         return [mail for mail in self.mails if mail.recipient == address.lower()]

@@ -23,17 +23,16 @@ from tests.channels.email.incoming import TOKEN
 from tests.channels.email.test_email_render import ALICE, NOTICE
 from tests.patience import PATIENCE
 from tests.vendors.mail import Mailbox
-from tests.vendors.smtp import Offers, Stage
+from tests.vendors.smtp import Stage
 
 pytestmark = pytest.mark.io
 
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
 
 
-@pytest.fixture(params=[True, False], ids=["pipelining", "one by one"])
-async def mailbox(request: pytest.FixtureRequest) -> AsyncIterator[Mailbox]:
-    """Each outcome is the same, whether commands go out together (RFC 2920) or one by one."""
-    box = Mailbox(offers=Offers(pipelining=request.param))
+@pytest.fixture
+async def mailbox() -> AsyncIterator[Mailbox]:
+    box = Mailbox()
     await box.start()
     yield box
     await box.stop()
