@@ -14,6 +14,7 @@ import re
 import sys
 import traceback
 from collections.abc import Iterator, Mapping, MutableMapping
+from contextlib import suppress
 from enum import StrEnum
 from functools import partial
 from math import nan
@@ -131,6 +132,22 @@ def _first_line(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> 
     return event
 
 
+class _OurLines:
+    """Writes our own lines, which are rendered by then: a record of ``logging`` for each would take as long again. If
+    the stream takes no more, nobody's work fails for that."""
+
+    def __init__(self, stream: TextIO, name: str = "") -> None:
+        self.name = name
+        self._stream = stream
+
+    def msg(self, line: str) -> None:
+        with suppress(OSError, ValueError):
+            self._stream.write(line + "\n")
+            self._stream.flush()
+
+    debug = info = warning = error = critical = msg
+
+
 def set_up_logging(level: LogLevel, form: LogFormat, stream: TextIO | None = None) -> None:
     """Every log line of the process goes to ``stream`` (standard error), ours and the libraries' alike.
 
@@ -154,9 +171,9 @@ def set_up_logging(level: LogLevel, form: LogFormat, stream: TextIO | None = Non
         )
     )
     structlog.configure(
-        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        processors=[*shared, hide, renderer],
         wrapper_class=structlog.make_filtering_bound_logger(least),
-        logger_factory=structlog.stdlib.LoggerFactory(),
+        logger_factory=partial(_OurLines, stream),
     )
     handler = logging.StreamHandler(stream)
     handler.addFilter(_weighs_enough)

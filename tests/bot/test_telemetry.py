@@ -43,6 +43,11 @@ def lines(stream: io.StringIO) -> list[dict[str, Any]]:
     return [json.loads(line) for line in stream.getvalue().splitlines()]
 
 
+def test_a_stream_that_takes_no_more_stops_nobody(set_up: SetUp) -> None:
+    set_up().close()
+    structlog.get_logger("bot").warning("http.refused", crowded=3)
+
+
 def test_json_lines_have_the_event_its_fields_and_a_utc_time(set_up: SetUp) -> None:
     stream = set_up()
     structlog.get_logger("channels.slack").info("slack.post_deferred", delivery="d1", tries=2, until=None)
