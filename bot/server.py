@@ -14,6 +14,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from math import ceil
 from pathlib import Path
 from typing import TextIO
 
@@ -29,7 +30,7 @@ from bot.config import Settings
 from bot.config.settings import Http
 from bot.front.admission import Limits, connections_within
 from bot.front.connections import Connections
-from bot.front.protocol import protocol_for
+from bot.front.protocol import protocol_for, watched
 from bot.observability.tracing import tracing_of
 from bot.wiring.composition import wire
 from bot.wiring.reloading import Reread
@@ -96,6 +97,7 @@ class _Server(uvicorn.Server):
         print(self._announce, flush=True)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._connections.hurry()
         await super().shutdown(sockets)
         await self._connections.stop()
         if not self.force_exit:
@@ -195,10 +197,12 @@ async def _serve(
 def uvicorn_config(app: ASGIApp, connections: Connections) -> uvicorn.Config:
     """How uvicorn serves ``app``."""
     return uvicorn.Config(
-        app,
+        watched(app),
         http=protocol_for(connections),
+        timeout_keep_alive=ceil(connections.limits.idle) + 1,  # bot/front/protocol.py looks at it before
         ws="none",
         log_config=None,
+        log_level="error",  # it warns of each request that is no HTTP, and those are counted
         access_log=False,
         server_header=False,
         proxy_headers=False,  # who calls is known by key and signature, never by address

@@ -22,7 +22,7 @@ from bot.app import build_app
 from bot.config.loading import load, settings_of, without_nulls
 from bot.front.admission import Limits
 from bot.front.connections import Connections
-from bot.front.protocol import protocol_for
+from bot.front.protocol import protocol_for, watched
 from bot.observability.tracing import NO_TRACING, Tracing
 from bot.people import slack_accounts
 from bot.sandbox.pagerduty import webhooks
@@ -294,7 +294,7 @@ async def running(
         patient = {"database": {"statement_seconds": 60, "transaction_seconds": 120}}
         service = _wired(folder, _changed(config(database_url, sandboxes) | patient, overrides), clock, tracing)
         connections.knows = service.keys.knows
-        url = await stack.enter_async_context(serving(build_app(service), http=protocol_for(connections)))
+        url = await stack.enter_async_context(serving(watched(build_app(service)), http=protocol_for(connections)))
         slack.events_url = f"{url}/slack/events"
         mailbox.answer_at(f"{url}/email/inbound", INBOUND_SECRET)
         pager.webhooks.url = f"{url}/pagerduty/webhooks"

@@ -30,8 +30,6 @@ LEAVING_SECONDS = 5
 STALLED_SECONDS = 20
 """In so much time a stranger has to read :data:`READ` bytes of a long reply, or all that is left of it."""
 READ = 64 * 1024
-MOST_A_TICK = 1536 * 1024
-"""Bytes, of all strangers together, that are read in one tick of what they send in bulk, and of what nobody wants."""
 MOST_BEGUN = 8
 """Requests of strangers that are begun in one turn of the event loop. Known clients have theirs in between."""
 LARGEST_ANNOUNCED = 5 * 1024 * 1024
@@ -118,22 +116,6 @@ class Bodies:
         self.taken -= size
         if stranger:
             self.by_strangers -= size
-
-
-@dataclass(slots=True)
-class Intake:
-    """How much is still read in this tick of what strangers send in bulk, and of what passes by unread."""
-
-    left: int = MOST_A_TICK
-
-    def has_room(self, size: int = 0) -> bool:
-        """Whether more may be read after ``size`` bytes more."""
-        self.left -= size
-        return self.left > 0
-
-    def next_tick(self) -> None:
-        """What was read beyond what one tick has is taken off the next."""
-        self.left = min(self.left, 0) + MOST_A_TICK
 
 
 G = TypeVar("G")

@@ -7,6 +7,7 @@ Source: docs/decisions/0037.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import time
 from collections import Counter, deque
 from collections.abc import Callable
@@ -15,16 +16,12 @@ from typing import Protocol
 import structlog
 from starlette.types import Scope
 
-from bot.front.admission import MOST_BEGUN, Bodies, Crowd, Intake, Limits, neighbourhood
+from bot.front.admission import MOST_BEGUN, Bodies, Crowd, Limits, neighbourhood
 from bot.observability.telemetry import HttpRefusal
 
 log = structlog.get_logger(__name__)
 
 ROUND_SECONDS = 1.0
-_TICKS = 10
-"""In a round."""
-_READ_AT_ONCE = 128 * 1024
-"""Bytes that a connection which is read again may bring before it is held up again."""
 _TOLD_ROUNDS = 60
 """How many rounds lie between two lines of the log about what was refused."""
 _EXTENSION = "handraise.exchange"
@@ -39,8 +36,8 @@ class Guest(Protocol):
     def give_way(self) -> None:
         """End it, since somebody else comes."""
 
-    def read_on(self) -> None:
-        """Read again, after a round in which enough was read."""
+    def hurry(self) -> None:
+        """End it if the service would wait for its client in order to stop."""
 
 
 class Connections:
@@ -54,9 +51,7 @@ class Connections:
     ) -> None:
         self.limits = limits
         self.bodies = Bodies(limits.bodies)
-        self._intake = Intake()
-        self._held_up: dict[Guest, None] = {}
-        self._queue: deque[Callable[[], None]] = deque()
+        self._queue: deque[asyncio.Future[None]] = deque()
         self.crowd: Crowd[Guest] = Crowd(limits.most, limits.per_address)
         self._refused = refused
         self.now = now
@@ -75,25 +70,11 @@ class Connections:
             await asyncio.gather(self._rounds, return_exceptions=True)
 
     async def _go_round(self) -> None:
-        ticks = 0
-        while True:
-            await asyncio.sleep(ROUND_SECONDS / _TICKS)
-            self.tick()
-            ticks += 1
-            if ticks % _TICKS == 0:
-                self.look()
-            if ticks % (_TICKS * _TOLD_ROUNDS) == 0:
+        for number in itertools.count(1):
+            await asyncio.sleep(ROUND_SECONDS)
+            self.look()
+            if number % _TOLD_ROUNDS == 0:
                 self._tell()
-
-    def tick(self) -> None:
-        """Read on where enough was read before: as many as have room, and those first who have waited for longest."""
-        self._intake.next_tick()
-        room = self._intake.left
-        while self._held_up and room > 0:
-            connection = next(iter(self._held_up))
-            del self._held_up[connection]
-            connection.read_on()
-            room -= _READ_AT_ONCE
 
     def look(self) -> None:
         """End whatever has kept us waiting for too long."""
@@ -113,25 +94,26 @@ class Connections:
 
     def left(self, connection: Guest) -> None:
         self._open.discard(connection)
-        self._held_up.pop(connection, None)
         self.crowd.leave(connection)
 
-    def has_read_enough(self, connection: Guest, size: int) -> bool:
-        """Whether no more is read of ``connection`` for now, after ``size`` bytes in bulk."""
-        if self._intake.has_room(size):
-            return False
-        self._held_up[connection] = None
-        return True
+    def hurry(self) -> None:
+        """The service stops."""
+        for connection in list(self._open):
+            connection.hurry()
 
-    def serve(self, start: Callable[[], None]) -> None:
-        """Begin to work on the request of a stranger, in its turn."""
+    async def turn(self) -> None:
+        """Return when it is the turn of a stranger's request."""
+        loop = asyncio.get_running_loop()
         if not self._queue:
-            asyncio.get_running_loop().call_soon(self._begin_some)
-        self._queue.append(start)
+            loop.call_soon(self._begin_some)
+        self._queue.append(turn := loop.create_future())
+        await turn
 
     def _begin_some(self) -> None:
         for _ in range(min(MOST_BEGUN, len(self._queue))):
-            self._queue.popleft()()
+            turn = self._queue.popleft()
+            if not turn.done():  # its server has stopped
+                turn.set_result(None)
         if self._queue:
             asyncio.get_running_loop().call_soon(self._begin_some)
 
@@ -148,16 +130,31 @@ class Connections:
 class Exchange:
     """One request, in its scope's ``extensions``: what the application lets its connection know."""
 
-    __slots__ = ("_all", "_guest", "_held", "_held_by_stranger", "passed", "unwanted")
+    __slots__ = (
+        "_all",
+        "_guest",
+        "_held",
+        "_held_by_stranger",
+        "is_answered",
+        "is_complete",
+        "is_over",
+        "is_unwanted",
+        "waits_for_client",
+    )
 
     def __init__(self, connections: Connections, guest: Guest) -> None:
         self._all = connections
         self._guest = guest
         self._held = 0
         self._held_by_stranger = True
-        self.unwanted = False
-        self.passed = 0
-        """How much has passed by since."""
+        self.is_unwanted = False
+        self.is_answered = False
+        """Whether the reply has begun."""
+        self.is_complete = False
+        """Whether the application has all of it."""
+        self.is_over = False
+        self.waits_for_client = False
+        """Whether the application waits for more of the body, or for nothing any more."""
 
     def hold(self, size: int) -> bool:
         """Whether there is room for ``size`` bytes more of this request."""
@@ -183,8 +180,8 @@ class Exchange:
         self._all.crowd.vouch(self._guest)
 
     def discard(self) -> None:
-        """Nobody wants the rest of its body: what comes is counted in :attr:`passed`, and then dropped."""
-        self.unwanted = True
+        """Nobody keeps the rest of its body."""
+        self.is_unwanted = True
         self.let_go()
 
     def put_into(self, scope: Scope) -> None:

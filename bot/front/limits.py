@@ -119,8 +119,6 @@ class _Body:
             exchange.discard()
         while not self._complete and not self._waits_for_us and self._size <= DRAINED:
             self._take(await self._receive())
-        if exchange is not None:
-            self._size += exchange.passed
 
     def _take(self, message: Message) -> None:
         if message["type"] == "http.disconnect":

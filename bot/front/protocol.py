@@ -1,23 +1,26 @@
 """One HTTP connection: uvicorn's, with the limits that uvicorn and httptools do not have.
 
-:class:`Connections` looks at it once a second, so that a request costs no timer.
-Source: docs/decisions/0037; RFC 9112 §9.5 (time-outs), §9.6 (why the last words are followed by reading on);
-RFC 6585 §5 (431).
+It counts in the callbacks of httptools' parser and in those of :class:`asyncio.Protocol`; what becomes of a request is
+seen by :func:`watched`, which stands around the application. :class:`Connections` looks at it once a second, so that a
+request costs no timer.
+
+Source: docs/decisions/0037; httptools' README (callbacks of the parser); RFC 9112 §9.5 (time-outs), §9.6 (why the last
+words are followed by reading on); RFC 6585 §5 (431).
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+from collections import deque
 from collections.abc import Iterator
+from contextvars import ContextVar
 from functools import partial
+from http import HTTPStatus
 from typing import Any, cast
 
-import httptools
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from uvicorn._types import ASGI3Application
-from uvicorn.protocols.http.flow_control import FlowControl
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from bot.front.admission import (
     FREE,
@@ -32,7 +35,7 @@ from bot.front.admission import (
     Phase,
     is_overdue,
 )
-from bot.front.connections import ROUND_SECONDS, Connections, Exchange, exchange_of
+from bot.front.connections import ROUND_SECONDS, Connections, Exchange
 from bot.front.headers import FIELDS
 from bot.observability.telemetry import HttpRefusal
 from core.errors import envelope
@@ -41,12 +44,9 @@ _AT_ONCE = 16 * 1024
 """Bytes that the parser is given before it is looked at what came of them."""
 _MOST_UNREAD = 16 * 1024 * 1024
 """How much of a body that nobody wants may pass by, so that its sender gets to read our reply."""
-
 _PIECE = 64 * 1024
 """Bytes of a reply that are written at once. The next are written when these have left: whoever does not read holds no
 more than that, and no copy of a reply that is the same for all."""
-_JOINED = 16 * 1024
-"""Bytes that are copied behind a head, at most."""
 
 _WORDS: dict[HttpRefusal, tuple[int, str, str]] = {
     HttpRefusal.CROWDED: (503, "busy", "Too many connections are open: try again in a moment."),
@@ -60,61 +60,48 @@ _WORDS: dict[HttpRefusal, tuple[int, str, str]] = {
 def _reply(refusal: HttpRefusal) -> bytes:
     status, code, message = _WORDS[refusal]
     body = json.dumps(envelope(code, message), separators=(",", ":")).encode()
+    line = f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n".encode()
     again = b"retry-after: 2\r\n" if status == 503 else b""
     head = b"content-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n" % len(body)
     safe = b"".join(b"%b: %b\r\n" % field for field in FIELDS)
-    return STATUS_LINE[status] + head + safe + again + b"\r\n" + body
+    return line + head + safe + again + b"\r\n" + body
 
 
 _REPLIES = {refusal: _reply(refusal) for refusal in _WORDS}
 
 
-class _Flow(FlowControl):
-    """Uvicorn's, which an application that wants more of a body can't make read on in a round that has had enough."""
-
-    held_up = False
-
-    def resume_reading(self) -> None:
-        if not self.held_up:
-            super().resume_reading()
-
-
-class _Joined:
-    """The transport of a connection, which sends the head of a reply together with the first of its body: one write in
-    place of two, and one thing to wake up for in place of two."""
+class _Wire(asyncio.Transport):
+    """A transport as uvicorn sees it. Whoever has gone or was refused hears nothing more of the application. What
+    uvicorn itself says of bytes that are no HTTP, in the middle of a reply perhaps, is not sent."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
+        super().__init__()
         self._transport = transport
-        self._head = b""
-        self.holds = False
-        """Whether what is written now is a head."""
+        self.is_parsing = self.is_mute = self.is_given_up = False
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._transport, name)
-
-    def write(self, data: bytes) -> None:
-        if self.holds:
-            self._head += data
-        elif len(data) <= _JOINED:
-            head, self._head = self._head, b""
-            self._transport.write(head + data if head else data)
-        else:
-            self.let_go()
+    def write(self, data: Any) -> None:
+        if not (self.is_parsing or self.is_mute or self._transport.is_closing()):
             self._transport.write(data)
 
-    def let_go(self) -> None:
-        """Nothing comes behind the head. Whoever has gone is told nothing: uvloop's transports raise then."""
-        head, self._head = self._head, b""
-        if head and not self._transport.is_closing():
-            self._transport.write(head)
-
-    def forget(self) -> None:
-        """Nobody is there to read it."""
-        self._head = b""
-
     def close(self) -> None:
-        self.let_go()
-        self._transport.close()
+        if self.is_parsing:
+            self.is_given_up = True
+        elif not self.is_mute:
+            self._transport.close()
+
+    def is_closing(self) -> bool:
+        return self._transport.is_closing()
+
+    def pause_reading(self) -> None:
+        if self._transport.is_reading():
+            self._transport.pause_reading()
+
+    def resume_reading(self) -> None:
+        if not (self._transport.is_reading() or self._transport.is_closing()):
+            self._transport.resume_reading()
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        return self._transport.get_extra_info(name, default)
 
 
 class HttpConnection(HttpToolsProtocol):
@@ -123,12 +110,11 @@ class HttpConnection(HttpToolsProtocol):
     def __init__(self, connections: Connections, **given: Any) -> None:
         super().__init__(**given)
         self.all = connections
-        self._application = cast("ASGIApp", self.app)
-        self.app = self._run
         self._phase = Phase.HEAD
         self._since = connections.now()
-        self._running: RequestResponseCycle | None = None
+        self._unanswered: deque[Exchange] = deque()
         self._refused: HttpRefusal | None = None
+        self._lost = asyncio.Event()
         self._stalled_since: float | None = None
         self._unsent = 0
         self._begin_message()
@@ -138,6 +124,7 @@ class HttpConnection(HttpToolsProtocol):
         self._head = self._fields = 0
         self._incomplete = 0
         """Bytes of a head, or of trailers, whose end has not come."""
+        self._key = self._length = b""
         self._received = self._pieces = 0
         self._unread = 0
 
@@ -148,44 +135,35 @@ class HttpConnection(HttpToolsProtocol):
     # --- Coming and going ---------------------------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        self._joined = _Joined(transport)
-        self.transport = cast("asyncio.Transport", self._joined)
-        self.flow = self._flow = _Flow(transport)
-        if not self.all.welcome(self, self.client[0] if self.client else ""):
+        self._transport, self._wire = transport, _Wire(transport)
+        super().connection_made(self._wire)
+        peer = transport.get_extra_info("peername")
+        if not self.all.welcome(self, str(peer[0]) if peer else ""):
             self._end(HttpRefusal.CROWDED)
             transport.write(_REPLIES[HttpRefusal.CROWDED])
             transport.close()  # it may not stay to read that
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._joined.forget()
         super().connection_lost(exc)
-        self._leave_unanswered()
+        self._lost.set()
         self.all.left(self)
-        for cycle, _ in self.pipeline:  # no application will ever see these
-            _let_go(cast("Scope", cycle.scope))
-        if self._phase is Phase.HEAD:
-            self._exchange.let_go()
+        for exchange in (self._exchange, *self._unanswered):
+            exchange.let_go()
 
     def give_way(self) -> None:
         """Somebody else comes."""
         self._abort(HttpRefusal.GAVE_WAY)
 
-    def read_on(self) -> None:
-        self._flow.held_up = False
-        self.flow.resume_reading()
-
-    def shutdown(self) -> None:
+    def hurry(self) -> None:
         """The service stops: requests that have come, and what known clients are sending, are finished."""
         if self._phase is Phase.LEAVING or (self._phase is Phase.BODY and self.is_stranger):
-            self._leave_unanswered()
-            self.transport.abort()
-        else:
-            super().shutdown()
+            self._transport.abort()
 
     def look(self, now: float) -> None:
         """Once a second: end it if its client takes too long."""
-        if self._phase is Phase.BODY and self.flow.read_paused:
+        if self._transport.is_closing() and self._phase is not Phase.LEAVING:
+            self._leave()
+        if self._phase is Phase.BODY and not self._exchange.waits_for_client:
             self._since += ROUND_SECONDS  # it is we who don't read
         if self._stalled_since is not None and now - self._stalled_since > STALLED_SECONDS and self.is_stranger:
             self._stalled_since = now
@@ -197,17 +175,17 @@ class HttpConnection(HttpToolsProtocol):
     def _too_late(self) -> None:
         if self._phase is Phase.IDLE:
             self._leave()
-            self.transport.close()
+            self._transport.close()
         elif self._phase is not Phase.LEAVING:
             self._refuse(HttpRefusal.TOO_SLOW)
         elif self._goes_on_leaving(FREE):
             self._since = self.all.now()
         else:
-            self.transport.abort()
+            self._transport.abort()
 
     def _goes_on_leaving(self, least: int) -> bool:
         """Whether so much of what was written has left since this was asked last."""
-        before, self._unsent = self._unsent, self.transport.get_write_buffer_size()
+        before, self._unsent = self._unsent, self._transport.get_write_buffer_size()
         return self._unsent <= before - least
 
     def _enter(self, phase: Phase) -> None:
@@ -220,99 +198,62 @@ class HttpConnection(HttpToolsProtocol):
 
     def _leave(self) -> None:
         self._enter(Phase.LEAVING)
-        self._unsent = self.transport.get_write_buffer_size()
+        self._unsent = self._transport.get_write_buffer_size()
 
     def _refuse(self, why: HttpRefusal) -> None:
-        """Say why, if nothing was said yet, and hang up. What still comes is read for a while: a connection that is
-        closed with something unread is reset, and what we said is lost."""
-        cycle = self.cycle
-        unanswered = cycle is not None and not cycle.response_complete
-        pipelined = self._phase is Phase.HEAD or self._running is not cycle
-        if self.transport.is_closing() or (unanswered and (pipelined or cycle.response_started)):
-            self._abort(why)
-            return
-        self._leave_unanswered()
         self._end(why)
-        if self._phase is Phase.HEAD and self._incomplete == 0 and why is HttpRefusal.TOO_SLOW:
-            self.transport.abort()  # it has never said a word
-            return
-        self.flow.resume_reading()
-        self.transport.write(_REPLIES[why])
-        self.transport.write_eof()
-        self._leave()
+        self._hang_up(why)
 
     def _abort(self, why: HttpRefusal) -> None:
         self._end(why)
-        self._leave_unanswered()
-        self.transport.abort()
-
-    def _leave_unanswered(self) -> None:
-        """Tell whoever works on a request that its client has gone: writing to a transport that is closed raises."""
-        for cycle in (self._running, self.cycle):
-            if cycle is not None and not cycle.response_complete:
-                cycle.disconnected = True
-                cycle.message_event.set()
-
-    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
-        self._running = cycle
-        if self.is_stranger:
-            self.all.serve(partial(self._begin, cycle, app))
-        else:
-            super()._start_asgi_task(cycle, app)
-
-    def _begin(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
-        if cycle.disconnected:  # it has gone meanwhile
-            _let_go(cast("Scope", cycle.scope))
-        else:
-            super()._start_asgi_task(cycle, app)
+        self._transport.abort()
 
     def _end(self, why: HttpRefusal) -> None:
+        """From here on nothing is parsed, and nothing of the application's is sent."""
         self._refused = why
-        self.parser = cast("httptools.HttpRequestParser", None)  # which keeps what it has of a head
-        self._exchange.let_go()
+        self._wire.is_mute = True
         self.all.count(why)
+
+    def _hang_up(self, why: HttpRefusal) -> None:
+        """Say why, if nothing was said yet. What still comes is read for a while: a connection that is closed with
+        something unread is reset, and what we said is lost."""
+        is_silent = self._phase is Phase.HEAD and self._incomplete == 0 and why is HttpRefusal.TOO_SLOW
+        has_its_turn = all(one is self._exchange for one in self._unanswered)
+        if is_silent or not has_its_turn or self._exchange.is_answered or self._transport.is_closing():
+            self._transport.abort()
+            return
+        self._wire.resume_reading()
+        self._transport.write(_REPLIES[why])
+        self._transport.write_eof()
+        self._leave()
 
     # --- What comes in ------------------------------------------------------------------------------------------------
 
     def data_received(self, data: bytes) -> None:
-        if self._refused is not None:
-            self._pass_by(len(data))
-            return
+        _connection.set(self)
         view = memoryview(data)
         for start in range(0, len(data), _AT_ONCE):
+            piece = view[start : start + _AT_ONCE]
             if self._refused is None:
-                self._feed(view[start : start + _AT_ONCE])
+                self._feed(piece)
+            elif self._is_too_much_unread(len(piece)):
+                self._transport.abort()
 
     def _feed(self, data: memoryview) -> None:
         phase, pieces = self._phase, self._pieces
-        try:
-            self.parser.feed_data(data)
-        except httptools.HttpParserUpgrade:  # not offered: the request is served, and nothing that comes behind it
-            self.cycle.keep_alive = False
-            self.flow.pause_reading()
-        except httptools.HttpParserError as error:
-            stopped = error.__context__
-            self._refuse(stopped.why if isinstance(stopped, _Stop) else HttpRefusal.MALFORMED)
-        else:
-            if self._phase is Phase.HEAD or (self._phase is phase is Phase.BODY and pieces == self._pieces):
-                self._wait_for_end(len(data))
+        self._wire.is_parsing = True
+        super().data_received(cast("bytes", data))
+        self._wire.is_parsing = False
+        if self._refused is not None:
+            self._hang_up(self._refused)
+        elif self._wire.is_given_up:
+            self._refuse(HttpRefusal.MALFORMED)
+        elif self._phase is Phase.HEAD or (self._phase is phase is Phase.BODY and pieces == self._pieces):
+            self._wait_for_end(len(data))
 
-    def _pass_by(self, size: int) -> None:
+    def _is_too_much_unread(self, size: int) -> bool:
         self._unread += size
-        if self._unread <= _MOST_UNREAD:
-            self._go_easy(size)
-        elif self._refused is None and not self.cycle.response_complete:
-            self.cycle.more_body = False  # whoever waits for the end of it says so, and hangs up
-            self.cycle.message_event.set()
-            self.flow.pause_reading()
-        else:
-            self.transport.abort()
-
-    def _go_easy(self, size: int) -> None:
-        """Somebody has sent so much in bulk: the others have their turn."""
-        if self.all.has_read_enough(self, size):
-            self.flow.pause_reading()
-            self._flow.held_up = True
+        return self._unread > _MOST_UNREAD
 
     def _wait_for_end(self, size: int) -> None:
         self._incomplete += size
@@ -322,36 +263,45 @@ class HttpConnection(HttpToolsProtocol):
             self._refuse(HttpRefusal.NO_ROOM)
 
     def on_message_begin(self) -> None:
-        super().on_message_begin()
-        self._begin_message()
-        self._enter(Phase.HEAD)
+        if self._refused is None:
+            super().on_message_begin()
+            self._begin_message()
+            self._enter(Phase.HEAD)
 
     def on_url(self, url: bytes) -> None:
-        self._count(len(url))
-        super().on_url(url)
+        if self._has_room_in_head(len(url)):
+            super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self._fields += 1
-        self._count(len(name) + len(value) + 4)
-        if self._phase is Phase.HEAD:  # a trailer changes nothing: it comes behind what was decided
-            super().on_header(name, value)
+        if not self._has_room_in_head(len(name) + len(value) + 4) or self._phase is not Phase.HEAD:
+            return  # a trailer changes nothing: it comes behind what was decided
+        match name.lower():
+            case b"x-api-key":
+                self._key = value
+            case b"content-length":
+                self._length = value
+        super().on_header(name, value)
 
-    def _count(self, size: int) -> None:
+    def _has_room_in_head(self, size: int) -> bool:
         self._head += size
-        if self._head > LARGEST_HEAD or self._fields > MOST_FIELDS:
-            raise _Stop(HttpRefusal.HEAD_TOO_LARGE)
+        if self._refused is None and (self._head > LARGEST_HEAD or self._fields > MOST_FIELDS):
+            self._end(HttpRefusal.HEAD_TOO_LARGE)
+        return self._refused is None
 
     def on_headers_complete(self) -> None:
-        if len(self.pipeline) >= MOST_PIPELINED:
-            raise _Stop(HttpRefusal.MALFORMED)
+        if self._refused is not None:
+            return
+        if len(self._unanswered) > MOST_PIPELINED:
+            self._end(HttpRefusal.MALFORMED)
+            return
         self._exchange.let_go()
         self._look_for_key()
-        announced = self._field(b"content-length")
-        if len(announced) > 4:  # five digits and more
-            counted = min(int(announced[:9]), LARGEST_ANNOUNCED) - FREE
-            if counted > 0 and not self.all.bodies.has_room(counted, stranger=self.is_stranger):
-                raise _Stop(HttpRefusal.NO_ROOM)
-        self._exchange.put_into(cast("Scope", self.scope))
+        announced = min(int(self._length[:9]), LARGEST_ANNOUNCED) if self._length.isdigit() else 0
+        if announced > FREE and not self.all.bodies.has_room(announced - FREE, stranger=self.is_stranger):
+            self._end(HttpRefusal.NO_ROOM)
+            return
+        self._unanswered.append(self._exchange)
         super().on_headers_complete()
         self._head = self._fields = self._incomplete = 0
         self._enter(Phase.BODY)
@@ -359,72 +309,80 @@ class HttpConnection(HttpToolsProtocol):
     def _look_for_key(self) -> None:
         """A newcomer with a key neither waits among the strangers nor shares the little that they have: its key is
         looked at before its request has its turn. What it may do is decided there, as ever."""
-        if self.is_stranger and (given := self._field(b"x-api-key")) and self.all.knows(given.decode("latin-1")):
+        if self._key and self.is_stranger and self.all.knows(self._key.decode("latin-1")):
             self.all.crowd.vouch(self)
 
-    def _field(self, wanted: bytes) -> bytes:
-        return next((value for name, value in self.headers if name == wanted), b"")
-
     def on_body(self, body: bytes) -> None:
-        size = len(body)
-        self._received += size
+        if self._refused is not None:
+            return
+        self._received += len(body)
         self._pieces += 1
         if self._pieces > MOST_PIECES and self._received < self._pieces * SMALLEST_PIECE:
-            raise _Stop(HttpRefusal.MALFORMED)
-        if self._exchange.unwanted or self.cycle.response_complete:
-            self._exchange.passed += size
-            self._pass_by(size)
-            return
+            self._end(HttpRefusal.MALFORMED)
+        elif not self._has_room_for(len(body)):
+            self._end(HttpRefusal.NO_ROOM)
+        else:
+            super().on_body(body)
+
+    def _has_room_for(self, size: int) -> bool:
+        """For so much more of a body."""
+        if self._exchange.is_over:  # uvicorn drops it
+            return not self._is_too_much_unread(size)
         counted = min(size, self._received - FREE)
-        if counted > 0:
-            if not self._exchange.hold(counted):
-                raise _Stop(HttpRefusal.NO_ROOM)
-            if self.is_stranger:
-                self._go_easy(counted)
-        super().on_body(body)
+        return counted <= 0 or self._exchange.is_unwanted or self._exchange.hold(counted)
 
     def on_message_complete(self) -> None:
-        super().on_message_complete()
-        self._enter(Phase.IDLE if self.cycle.response_complete else Phase.SERVING)
+        if self._refused is None:
+            super().on_message_complete()
+            self._enter(Phase.SERVING if self._unanswered else Phase.IDLE)
 
     # --- What goes out ------------------------------------------------------------------------------------------------
 
-    async def _run(self, scope: Scope, receive: Receive, send: Send) -> None:
-        joined, flow = self._joined, self._flow
+    async def serve(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+        """Have ``app`` answer the first request that has no answer yet."""
+        exchange = self._unanswered[0]
+        exchange.put_into(scope)
+
+        async def heard() -> Message:
+            if exchange.is_complete:  # of those behind which another has come, uvicorn would not say that they left
+                self._wire.resume_reading()
+                await self._lost.wait()
+                return {"type": "http.disconnect"}
+            exchange.waits_for_client = True
+            try:
+                message = await receive()
+            finally:
+                exchange.waits_for_client = exchange.is_over
+            exchange.is_complete = not message.get("more_body", False)
+            return message
 
         async def told(message: Message) -> None:
-            if message["type"] != "http.response.start":
-                for piece in _pieces(message):
-                    await send(piece)
-                return
-            while flow.write_paused:
-                await flow.drain()  # here, and not in ``send``: while a head is held, nothing may be waited for
-            joined.holds = True
-            try:
-                await send(message)
-            finally:
-                joined.holds = False
+            for piece in _pieces(message):
+                await send(piece)
+                exchange.is_answered = True
+            if message["type"] == "http.response.body" and not message.get("more_body", False):
+                self._answered(exchange)
 
         try:
-            await self._application(scope, receive, told)
+            if self.is_stranger:
+                await self.all.turn()
+            if not self._lost.is_set():
+                await app(scope, heard, told)
         finally:
-            _let_go(scope)
-            if self._running is not None and self._running.scope is scope:
-                self._running.body = bytearray()  # of what came before it was said that nobody wants it
-            joined.let_go()
+            self._answered(exchange)
+            exchange.let_go()
 
-    def on_response_complete(self) -> None:
-        super().on_response_complete()
-        self._unset_keepalive_if_required()  # see look
-        if self.transport.is_closing():
-            self._leave()
-        elif self._phase is Phase.SERVING and self.cycle.response_complete:
-            self._enter(Phase.IDLE)
+    def _answered(self, exchange: Exchange) -> None:
+        if not exchange.is_over:
+            exchange.is_over = exchange.waits_for_client = True
+            self._unanswered.popleft()
+            if self._phase is Phase.SERVING and not self._unanswered:
+                self._enter(Phase.IDLE)
 
     def pause_writing(self) -> None:
         super().pause_writing()
         self._stalled_since = self.all.now()
-        self._unsent = self.transport.get_write_buffer_size()
+        self._unsent = self._transport.get_write_buffer_size()
         self.all.crowd.waits(self)
 
     def resume_writing(self) -> None:
@@ -434,9 +392,25 @@ class HttpConnection(HttpToolsProtocol):
             self.all.crowd.works(self)
 
 
+_connection: ContextVar[HttpConnection] = ContextVar("connection")
+"""Whose bytes are being read. The task that answers a request begins meanwhile, and inherits it."""
+
+
 def protocol_for(connections: Connections) -> type[asyncio.Protocol]:
-    """What uvicorn is given to make each connection with."""
+    """What uvicorn is given to make each connection with. Its application has to be :func:`watched`."""
     return cast("type[asyncio.Protocol]", partial(HttpConnection, connections))
+
+
+def watched(app: ASGIApp) -> ASGIApp:
+    """``app``, with its connections told what becomes of their requests."""
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            await _connection.get().serve(app, scope, receive, send)
+        else:
+            await app(scope, receive, send)
+
+    return serve
 
 
 def _pieces(message: Message) -> Iterator[Message]:
@@ -449,16 +423,3 @@ def _pieces(message: Message) -> Iterator[Message]:
     for start in range(0, len(body), _PIECE):
         more = start + _PIECE < len(body) or message.get("more_body", False)
         yield {**message, "body": whole[start : start + _PIECE], "more_body": more}
-
-
-class _Stop(Exception):
-    """Raised within a callback of the parser: nothing more is parsed."""
-
-    def __init__(self, why: HttpRefusal) -> None:
-        self.why = why
-
-
-def _let_go(scope: Scope) -> None:
-    exchange = exchange_of(scope)
-    if exchange is not None:
-        exchange.let_go()

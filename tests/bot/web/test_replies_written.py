@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 from bot.front import protocol
 from bot.front.admission import Limits
 from bot.front.connections import Connections
-from bot.front.protocol import protocol_for
+from bot.front.protocol import protocol_for, watched
 from bot.sandbox.serving import serving
 
 PATIENCE = 30.0
@@ -50,7 +50,7 @@ def on_uvloop(test: Callable[[App, socket.socket], Coroutine[Any, Any, None]]) -
     async def run() -> None:
         connections, app = Connections(Limits()), App()
         connections.start()
-        async with serving(app, http=protocol_for(connections)) as url:
+        async with serving(watched(app), http=protocol_for(connections)) as url:
             host, port = url.removeprefix("http://").split(":")
             with socket.socket() as client:
                 client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
