@@ -281,7 +281,8 @@ async def _refused(client: SMTP, reply: SMTPResponse, fault: RefusalCause) -> De
 
 async def _content_taken(client: SMTP, mail: OutgoingMail, ends_at: float) -> Delivery:
     """From here on the mail may have been sent, until the server says otherwise. aiosmtplib's own ``data`` does not
-    tell a failure before the content from one behind it."""
+    tell a failure before the content from one behind it. It keeps what comes in one piece with a reply: if a broken
+    server says one thing too many with its 354, that counts as its word on the content."""
     transport = client.transport
     if transport is None or transport.is_closing():
         raise SMTPServerDisconnected("connection lost")
