@@ -66,8 +66,6 @@ class Database:
         self.deadlines = deadlines
         self.written_at: float | None = None
         """When a transaction was last committed, by :func:`time.monotonic`."""
-        self.written = 0
-        """How many transactions were ever handed in, by whomever."""
         self._file = file
         self._closed = False
         self._watch = Watchdog(deadlines.call.total_seconds())
@@ -96,7 +94,6 @@ class Database:
         ``within`` its time (what has become of it nobody knows then), or is closed.
         """
         call = self._call(job, within, can_wait)
-        self.written += 1
         self._writer.submit(call)
         value = await call.future
         self.written_at = time.monotonic()

@@ -402,17 +402,16 @@ class Engine:
         """Do everything that is due now; returns when to look again at the latest."""
         await self._tidy()
         behind = await self._catching_up.some()
-        if self._catching_up.due_at_once:
-            await self._do(self._catching_up.due_at_once)
-        while due := await self.database.read(self._share_of_due):
-            if await self._catching_up.those(due):
-                continue  # most of them are not due any more
+        if behind is not None:
+            await self._do(behind.due_at_once)
+        due_from = suspensions.EVER if behind is None else behind.due_from
+        while due := await self.database.read(partial(self._share_of_due, due_from=due_from)):
             if not await self._do(due):
                 return self._clock.now() + _TAKEN_NOW  # whoever holds all of them may still put them back
-        return self._clock.now() if behind else await self.database.read(suspensions.next_look)
+        return self._clock.now() if behind is not None else await self.database.read(suspensions.next_look)
 
-    def _share_of_due(self, conn: sa.Connection) -> list[str]:
-        return suspensions.share_of_due(conn, self._clock.now(), _AT_ONCE, self._catching_up.due_from)
+    def _share_of_due(self, conn: sa.Connection, due_from: datetime) -> list[str]:
+        return suspensions.share_of_due(conn, self._clock.now(), _AT_ONCE, due_from)
 
     async def _do(self, due: Sequence[str]) -> bool:
         """Move what is due, each question in a transaction of its own, so that one that can't be moved keeps no other

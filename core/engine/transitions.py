@@ -118,9 +118,8 @@ class Transitions:
 
     def reschedule(
         self, tx: Tx, moving: Sequence[tuple[Suspension, Sequence[Rescheduled], Dependent]], now: datetime
-    ) -> datetime | None:
-        """As :meth:`move` for many whose times move, each with its intent, in a few statements together. When the clock
-        has to look at the first of them."""
+    ) -> None:
+        """As :meth:`move` for many whose times move, each with its intent, in a few statements together."""
         outcomes = [(_rescheduled(suspension, signals, now), intent) for suspension, signals, intent in moving]
         moved = [(outcome, intent) for outcome, intent in outcomes if outcome.events]
         suspensions.move_times(tx, [outcome.suspension for outcome, _ in moved])
@@ -129,7 +128,6 @@ class Transitions:
         self._spread_the_news(tx, [outcome.suspension for outcome, _ in moved], logged=True)
         for outcome, _ in moved:
             tx.after_commit(partial(self.observer.moved, outcome))
-        return min((at for outcome, _ in moved if (at := outcome.suspension.look_at) is not None), default=None)
 
     def keep(self, tx: Tx, suspension: Suspension) -> None:
         """Keep a record that has moved nowhere: nothing is logged, nobody is told but those who wait for news of it.

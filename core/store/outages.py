@@ -138,11 +138,6 @@ _SINCE = Prepared(
 
 def all_behind(conn: sa.Connection, suspension_ids: Sequence[str]) -> list[Behind]:
     """Those of the suspensions that are open and have an outage to hear of. Their intents must be locked."""
-    return [one for one in all_open(conn, suspension_ids) if one.outages]
-
-
-def all_open(conn: sa.Connection, suspension_ids: Sequence[str]) -> list[Behind]:
-    """Those of the suspensions that are open, most of them with no outage to hear of. Their intents must be locked."""
     rows = _WITH_HEARD.all(conn, listed(suspension_ids))
     since = _SINCE.all(conn, {"heard": min((row.heard for row in rows), default=0)})
     known = [Outage(*row) for row in since]
@@ -150,7 +145,8 @@ def all_open(conn: sa.Connection, suspension_ids: Sequence[str]) -> list[Behind]
     for row in rows:
         suspension = record_of(row)
         own = [one for one in known if one.id > row.heard and one.back_at > suspension.ask.suspended_at]
-        found.append(Behind(suspension, own))
+        if own:
+            found.append(Behind(suspension, own))
     return found
 
 
