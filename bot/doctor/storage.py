@@ -20,7 +20,7 @@ from core.errors import ConfigError, DatabaseUnavailable, ForeignDatabase, Opera
 from core.store.inspection import Inspected
 from core.store.schema import HEAD
 
-DATABASE, SCHEMA, POOLER = "database", "database.schema", "database.pooler"
+DATABASE, SCHEMA, SEARCH, POOLER = "database", "database.schema", "database.search", "database.pooler"
 SECRET_KEY, FILES, DISK = "secret_key", "files", "disk"
 
 _FULL = 100 * 1024 * 1024
@@ -51,7 +51,15 @@ async def database(examined: Examination) -> Sequence[Finding]:
     if found is None:
         return [ok(DATABASE, f"{file} is not there yet; `handraise serve` makes it")]
     kind = "PostgreSQL answers" if file is None else f"{file} can be read"
-    return [ok(DATABASE, kind), _schema(found, is_file=file is not None)]
+    searched = [_search(found)] if file is None and found.is_current else []
+    return [ok(DATABASE, kind), _schema(found, is_file=file is not None), *searched]
+
+
+def _search(found: Inspected) -> Finding:
+    if found.is_search_indexed:
+        return ok(SEARCH, "an index of pg_trgm finds questions by their words")
+    told = "there is no index of words: each part of a search looks through the newest questions alone"
+    return warning(SEARCH, told, "Let an administrator run `CREATE EXTENSION pg_trgm`, then run `handraise migrate`.")
 
 
 def _schema(found: Inspected, *, is_file: bool) -> Finding:

@@ -88,7 +88,6 @@ from core.work.embedded import EmbeddedWork
 from core.work.health import NOT_LOOKED, SILENT, Health
 from core.work.news import News
 from core.work.presence import Beating, Pulse, Timekeeping
-from core.work.search_indexing import SearchIndexing
 
 log = structlog.get_logger(__name__)
 
@@ -253,7 +252,6 @@ def wire(
         follower=Follower(database, hub, keys.holder, work, clock, health),
         retention=Retention(database, tokens, log_key, clock, settings.retention.keep, archive),
         outbox_retention=OutboxRetention(database, clock),
-        search_indexing=SearchIndexing(database, clock),
         arrivals=Arrivals(database, transitions, clock, _told_of_arrivals(settings)),
         lost_withdrawals=LostWithdrawals(database, transitions, clock, channels),
         sweeping=Sweeping(database, transitions, channels, clock),

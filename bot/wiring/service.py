@@ -41,7 +41,6 @@ from core.work.every import Every
 from core.work.health import CLOCK, RELAY, Health
 from core.work.news import News
 from core.work.presence import Beating, Timekeeping
-from core.work.search_indexing import SearchIndexing
 
 if TYPE_CHECKING:  # loaded if PagerDuty is set up
     from bot.inbound.pagerduty.parking import PagerDutyParking
@@ -63,7 +62,6 @@ class Service:
     follower: Follower
     retention: Retention
     outbox_retention: OutboxRetention
-    search_indexing: SearchIndexing
     arrivals: Arrivals
     lost_withdrawals: LostWithdrawals
     sweeping: Sweeping
@@ -161,7 +159,6 @@ class Service:
             await self.relay.look(),
             await self.retention.look(),
             await self.outbox_retention.look(),
-            await self.search_indexing.look(),
             await self.arrivals.look(),
             await self.lost_withdrawals.look(),
             self.sweeping.look(),

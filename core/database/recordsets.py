@@ -108,7 +108,7 @@ def _taken_apart(name: str) -> sa.ColumnElement[str]:
 
 
 class _TextsOf(FunctionElement[str]):
-    """A list in JSON as a table of its texts. SQLite leaves numbers what they are."""
+    """A list in JSON as a table of its texts."""
 
     name = "texts_of"
     inherit_cache = True
@@ -124,13 +124,9 @@ def _on_postgres(element: _TextsOf, compiler: Any, **kwargs: Any) -> str:
     return f"json_array_elements_text(CAST({compiler.process(element.clauses, **kwargs)} AS JSON))"
 
 
-def values(name: str) -> sa.Select[Any]:
-    """The texts of a list. The statement takes ``name``, which :func:`compact` makes."""
-    texts = _TextsOf(sa.bindparam(name, type_=sa.Text)).table_valued(sa.column("value", sa.Text), name=f"listed_{name}")
-    return sa.select(texts.c.value)
-
-
-VALUES = values("ids")
+_IDS = _TextsOf(sa.bindparam("ids", type_=sa.Text)).table_valued(sa.column("value", sa.Text), name="listed_ids")
+VALUES = sa.select(_IDS.c.value)
+"""The texts of a list. The statement takes what :func:`listed` makes."""
 
 
 def by_ids(statement: sa.Select[Any], column: sa.ColumnElement[str]) -> Prepared:
@@ -139,12 +135,7 @@ def by_ids(statement: sa.Select[Any], column: sa.ColumnElement[str]) -> Prepared
 
 
 def listed(ids: Collection[str]) -> Mapping[str, str]:
-    return {"ids": compact(ids)}
-
-
-def compact(listed: Collection[str] | Collection[int]) -> str:
-    """As :func:`values` takes them."""
-    return _COMPACT.encode(list(listed))
+    return {"ids": _COMPACT.encode(list(ids))}
 
 
 class IsFound(FunctionElement[bool]):

@@ -46,7 +46,6 @@ from core.store import (
 from core.store.event_log import Following, Logged
 from core.store.outbox import Row, RowKind, RowStatus
 from core.store.quarantine import Quarantined
-from core.store.search import Unindexed
 from core.store.sessions import Session
 from core.store.suspension_lists import Filter, PersonTexts
 
@@ -183,7 +182,6 @@ class ClientQueries:
         self._agents = agents
         self._clock = clock
         self._alarm = alarm
-        self._unindexed = Unindexed()
 
     # --- Mail that could not be read ------------------------------------------------------------------------------
 
@@ -202,15 +200,15 @@ class ClientQueries:
         return await self._database.read(lambda conn: self._readable(conn, suspensions.get(conn, suspension_id), by))
 
     async def suspensions(self, wanted: Filter, by: Actor, *, before: Place | None, limit: int) -> SuspensionList:
-        """Newest first. Of very many questions that are not theirs, a narrowed operator's part may hold fewer than
-        ``limit`` although there are more."""
+        """Newest first. A part may hold fewer than ``limit`` although there are more: of very many questions that do
+        not contain a text, or that are not a narrowed operator's."""
         if by.is_narrowed:
             return await self._own_list(wanted, by, before, limit)
         mine = replace(wanted, created_by=None if by.reads_all else by.key)
-        found = await self._database.read(
-            lambda conn: suspension_lists.page(conn, mine, self._unindexed, before=before, limit=limit + 1)
+        found, end = await self._database.read(
+            lambda conn: suspension_lists.page(conn, mine, before=before, limit=limit + 1)
         )
-        return _list(found, limit)
+        return _list(found, limit, end)
 
     async def _own_list(self, wanted: Filter, by: Actor, before: Place | None, limit: int) -> SuspensionList:
         """What may mean ``by`` is found by the database, some at a time; whether it does is decided here."""

@@ -16,7 +16,6 @@ import sqlalchemy as sa
 
 from core.database.database import Tx
 from core.domain.intent import title_of
-from core.store import search_index
 from core.store.outbox import RowStatus
 from core.store.tables import answer_receipts, archived, intents, is_notice, outbox, suspensions, tokens
 
@@ -147,7 +146,6 @@ def remove(tx: Tx, ids: Sequence[str], digests: Sequence[str], now: datetime) ->
         tx.conn.execute(table.delete().where(table.c.suspension_id.in_(ids)))
     tx.conn.execute(tokens.delete().where(tokens.c.digest.in_(digests)))
     _forget_questions(tx, ids)
-    search_index.forget(tx, ids)
     tx.conn.execute(suspensions.delete().where(suspensions.c.id.in_(ids)))
     tx.conn.execute(archived.update().where(archived.c.id.in_(ids)).values(archived_at=now))
 

@@ -26,7 +26,7 @@ from core.database.recordsets import GivenRows, Recordset
 from core.database.visibility import Cursor, in_order, is_behind, oldest_running, snapshot_of, this_transaction
 from core.domain.intent import UNBORN, Dependent, Intent, Moving
 from core.domain.renewed_key import keys_of
-from core.domain.vocabulary import SUSPENDED, Event
+from core.domain.vocabulary import Event
 from core.domain.wire import instant
 from core.store.log_seals import (
     LineForm,
@@ -312,45 +312,6 @@ def _order(conn: sa.Connection) -> Sequence[sa.Column[int]]:
 
 
 _IS_SETTLED = events.c.transaction_id < oldest_running()
-
-
-def count_after(conn: sa.Connection, cursor: tuple[int, int], most: int) -> int:
-    """How many lines are visible behind ``cursor``; no more than ``most`` are counted."""
-    some = sa.select(events.c.seq).where(_is_behind(conn, cursor)).order_by(*_order(conn)).limit(most).subquery()
-    return conn.scalar(sa.select(sa.func.count()).select_from(some)) or 0
-
-
-def lines_behind(
-    dialect: str, transaction_id: sa.ColumnElement[int], seq: sa.ColumnElement[int], most: int
-) -> sa.sql.base.ReadOnlyColumnCollection[str, Any]:
-    """The first ``most`` lines that are visible behind a cursor: their ``seq``, and as ``opened`` the payloads, as they
-    are written, of those that open a suspension."""
-    own = events.c
-    opened = sa.case((own.type == SUSPENDED, sa.type_coerce(own.payload, sa.Text))).label("opened")
-    lines = sa.select(own.seq, opened).limit(most)
-    if dialect == "sqlite":
-        behind = lines.where(transaction_id == 0, own.seq > seq).order_by(own.seq)
-    else:
-        place = (own.transaction_id, own.seq)
-        behind = lines.where(sa.tuple_(*place) > sa.tuple_(transaction_id, seq)).order_by(*place)
-    return behind.subquery("behind").c
-
-
-def settled_after(conn: sa.Connection, cursor: tuple[int, int], most: int) -> tuple[int, int]:
-    """The cursor that is ``most`` lines behind ``cursor``, or as far as everything is visible for good."""
-    place = (events.c.transaction_id, events.c.seq)
-    some = sa.select(*place).where(_is_behind(conn, cursor), _IS_SETTLED)
-    found = some.order_by(*_order(conn)).limit(most).subquery()
-    last = sa.select(found).order_by(found.c.transaction_id.desc(), found.c.seq.desc()).limit(1)
-    row = conn.execute(last).first()
-    return cursor if row is None else (row.transaction_id, row.seq)
-
-
-def questions_after(conn: sa.Connection, cursor: tuple[int, int], upto: tuple[int, int]) -> list[str]:
-    """The ids of the suspensions that were opened behind ``cursor``, in order, up to another."""
-    between = _is_behind(conn, cursor) & ~_is_behind(conn, upto)
-    opened = sa.select(events.c.payload).where(between, events.c.type == SUSPENDED)
-    return [str(payload["suspension_id"]) for payload in conn.scalars(opened.order_by(*_order(conn)))]
 
 
 def newest_cursor(conn: sa.Connection) -> tuple[int, int]:

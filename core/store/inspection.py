@@ -16,7 +16,7 @@ from core.database.read_only import looking
 from core.errors import ForeignDatabase
 from core.store import installation, jobs, workers
 from core.store.schema import HEAD
-from core.store.tables import agent_callbacks, parked, seen, sessions, subscriptions, suspensions
+from core.store.tables import agent_callbacks, parked, question_search, seen, sessions, subscriptions, suspensions
 
 _MOST_ADDRESSES = 200
 """Of each kind: the newest."""
@@ -39,6 +39,7 @@ class Inspected:
     latest: dict[str, datetime] | None = None
     learned: dict[str, str] | None = None
     callback_urls: tuple[str, ...] = ()
+    is_search_indexed: bool = True
 
     @property
     def is_current(self) -> bool:
@@ -74,6 +75,7 @@ def _inspected(conn: sa.Connection, now: Callable[[], datetime]) -> Inspected:
         _latest(conn),
         installation.everything_learned(conn),
         tuple(dict.fromkeys(_callback_urls(conn))),
+        question_search.is_made(conn),
     )
 
 

@@ -14,10 +14,12 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
 from core.database.database import Database, cannot_be_used, opening
+from core.database.text_index import check_sqlite
 from core.errors import SchemaTooNew, SchemaTooOld
 from core.store import jobs, log_numbers
+from core.store.tables import question_search
 
-HEAD = "0022"
+HEAD = "0023"
 """The newest revision that this version knows."""
 
 _VERSIONS = sa.table("alembic_version", sa.column("version_num", sa.Text))
@@ -42,9 +44,13 @@ def current_revision(database: Database) -> str | None:
 def prepare(database: Database) -> None:
     """Ready the schema for serving: SQLite is migrated here, PostgreSQL by ``handraise migrate``.
 
-    Raises :class:`SchemaTooNew` or :class:`SchemaTooOld`.
+    Raises :class:`SchemaTooNew` or :class:`SchemaTooOld`, and :class:`DatabaseUnavailable` for a SQLite that is too
+    old.
     """
     found = current_revision(database)
+    if not database.is_shared:
+        with database.engine.connect() as conn:
+            check_sqlite(conn)
     if found == HEAD and _has_jobs(database):
         return
     refuse_newer(found)
@@ -74,6 +80,9 @@ def migrate(database: Database, told: Callable[[int, int], None] | None = None) 
         if database.is_shared:
             log_numbers.renumber(conn)  # somebody may have restored it by hand
         conn.commit()
+    if database.is_shared:
+        with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as conn:
+            question_search.install(conn)
     engine.dispose()
     return found, HEAD
 

@@ -18,16 +18,18 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from core.database.prepared import Prepared
-from core.database.recordsets import compact, values
+from core.database.recordsets import VALUES, listed
+from core.database.text_index import pattern
 from core.domain.people import Actor
 from core.domain.suspension import Status, Suspension
-from core.store import search
-from core.store.search import Unindexed
 from core.store.suspensions import COLUMNS, REF_START, record
-from core.store.tables import search_entries, suspensions
+from core.store.tables import question_search, suspensions
 
 LOOKED_AT = 20_000
-"""Rows that one part of a person's list looks at. The text of so many is read in about a tenth of a second."""
+"""Rows that one part of a person's list looks at, or of a search without an index. The text of so many is read in
+about a tenth of a second."""
+MOST_FOUND = 1_000
+"""A text that more questions may contain is found sooner by reading the newest."""
 AT_ONCE = 200
 """Records that are read at once."""
 
@@ -50,24 +52,24 @@ class Filter:
 
 
 def page(
-    conn: sa.Connection, wanted: Filter, unindexed: Unindexed, *, before: Place | None, limit: int
-) -> Sequence[Suspension]:
-    """Newest first, older than ``before`` (its ``suspended_at`` and id). A text that is a question's ref finds that
-    question alone; any other is looked for in the questions, by an index if few have it."""
+    conn: sa.Connection, wanted: Filter, *, before: Place | None, limit: int
+) -> tuple[Sequence[Suspension], Place | None]:
+    """Newest first, older than ``before`` (its ``suspended_at`` and id); and how far was looked, if there is more
+    behind that. A text that is a question's ref finds that question alone; any other is looked for in the questions:
+    by an index if few have it, else in the newest :data:`LOOKED_AT`."""
     if (ref := _ref_in(wanted.text)) is not None:
         named = replace(wanted, text=None)
-        if found := _page(_form(named, before, "ref")).all(conn, {**_values(named, before, limit), "ref": ref}):
-            return [record(row) for row in found]
-    few = None if wanted.text is None else search.may_contain(conn, wanted.text, wanted.created_by, unindexed)
-    if few is None:
-        found = _page(_form(wanted, before)).all(conn, _values(wanted, before, limit))
-    elif few.ids or few.numbers:
-        listed = {"ids": compact(few.ids), "numbers": compact(few.numbers)}
-        form = _form(wanted, before, "few")
-        found = _page(form).all(conn, {**_values(wanted, before, limit), **listed})
-    else:
-        found = ()
-    return [record(row) for row in found]
+        form = _form(named, before, among="ref")
+        if found := _page(form).all(conn, {**_values(named, before, limit), "ref": ref}):
+            return [record(row) for row in found], None
+    few = None if wanted.text is None else question_search.few_containing(conn, wanted.text, MOST_FOUND)
+    if few is not None:
+        form = _form(wanted, before, among="few")
+        found = _page(form).all(conn, {**_values(wanted, before, limit), **listed(few)}) if few else ()
+        return [record(row) for row in found], None
+    end = None if wanted.text is None else horizon(conn, wanted, before)
+    found = _page(_form(wanted, before, end)).all(conn, _values(wanted, before, limit, end))
+    return [record(row) for row in found], end
 
 
 class _Form(NamedTuple):
@@ -79,21 +81,25 @@ class _Form(NamedTuple):
     among: str | None = None
 
 
-def _form(wanted: Filter, before: Place | None, among: str | None = None) -> _Form:
-    given = {name for name in _FILTERS if getattr(wanted, name) is not None}
-    return _Form(frozenset(given if before is None else {*given, "before"}), wanted.status, among)
+def _form(wanted: Filter, before: Place | None, until: Place | None = None, among: str | None = None) -> _Form:
+    bounds = {"before": before, "until": until}
+    given = [name for name in _FILTERS if getattr(wanted, name) is not None]
+    return _Form(
+        frozenset([*given, *(name for name, place in bounds.items() if place is not None)]), wanted.status, among
+    )
 
 
 _FILTERS = ("session_id", "invocation_id", "signal_id", "channel", "created_by", "text")
 
 
-def _values(wanted: Filter, before: Place | None, limit: int) -> dict[str, Any]:
+def _values(wanted: Filter, before: Place | None, limit: int, until: Place | None = None) -> dict[str, Any]:
     """What a statement of that form takes."""
     given = {name: value for name in _FILTERS if (value := getattr(wanted, name)) is not None}
     if wanted.text is not None:
-        given |= {"text": _escaped(wanted.text), "as_ref": wanted.text.strip().upper()}
-    if before is not None:
-        given |= {"before_at": before[0], "before_id": before[1]}
+        given["text"] = pattern(wanted.text)
+    for name, place in (("before", before), ("until", until)):
+        if place is not None:
+            given |= {f"{name}_at": place[0], f"{name}_id": place[1]}
     return {**given, "limit": limit}
 
 
@@ -109,13 +115,9 @@ def _page(form: _Form) -> Prepared:
 
 
 def _listed() -> Columns:
-    """Suspensions of a list of ids or of numbers in the search index, read before anything else is asked of them.
-    Without OFFSET a database may take an index of what they are filtered or ordered by, and pass everything that is not
-    among them."""
-    numbers = sa.cast(values("numbers").subquery("numbers").c[0], sa.BigInteger)
-    numbered = sa.select(search_entries.c.suspension_id).where(search_entries.c.number.in_(sa.select(numbers)))
-    ids = values("ids").union_all(numbered)
-    return suspensions.select().where(_table.id.in_(ids)).offset(0).subquery("few").c
+    """Suspensions of a list of ids, read before anything else is asked of them. Without OFFSET a database may take an
+    index of what they are filtered or ordered by, and pass everything that is not among them."""
+    return suspensions.select().where(_table.id.in_(VALUES)).offset(0).subquery("few").c
 
 
 def _ref_in(text: str | None) -> str | None:
@@ -144,7 +146,9 @@ for _more in (_table.assigned, _table.answers, _table.ended):
 
 
 def horizon(conn: sa.Connection, wanted: Filter, before: Place | None) -> Place | None:
-    """The last row that one part of a person's list looks at; ``None`` if that reaches the end."""
+    """The last row that one part of such a list looks at, whatever text is wanted; ``None`` if that reaches the
+    end."""
+    wanted = replace(wanted, text=None)
     statement = _wanted(sa.select(_table.suspended_at, _table.id), _form(wanted, before)).offset(LOOKED_AT - 1)
     row = conn.execute(statement, _values(wanted, before, 1)).first()
     return None if row is None else (row.suspended_at, row.id)
@@ -158,11 +162,8 @@ def naming(
     named = sa.or_(*(_TEXT.contains(text, autoescape=True) for text in names.beginnings))
     if names.creator is not None:
         named |= _table.created_by == names.creator
-    statement = _wanted(sa.select(*COLUMNS), _form(wanted, before)).where(named)
-    if until is not None:
-        until_at, until_id = sa.literal(until[0], _table.suspended_at.type), sa.literal(until[1], sa.Text)
-        statement = statement.where(sa.tuple_(_table.suspended_at, _table.id) >= sa.tuple_(until_at, until_id))
-    return [record(row) for row in conn.execute(statement, _values(wanted, before, AT_ONCE))]
+    statement = _wanted(sa.select(*COLUMNS), _form(wanted, before, until)).where(named)
+    return [record(row) for row in conn.execute(statement, _values(wanted, before, AT_ONCE, until))]
 
 
 def _wanted(statement: sa.Select[Any], form: _Form, table: Columns = _table) -> sa.Select[Any]:
@@ -180,17 +181,18 @@ def _wanted(statement: sa.Select[Any], form: _Form, table: Columns = _table) -> 
         statement = statement.where(creator == sa.bindparam("created_by", type_=sa.Text))
         # no index of creators where a better one is there
     if "text" in form.given:
-        contains = table.question.icontains(sa.bindparam("text", type_=sa.Text), escape="/")
-        statement = statement.where(contains | (table.ref == sa.bindparam("as_ref", type_=sa.Text)))
+        statement = statement.where(table.question.ilike(sa.bindparam("text", type_=sa.Text), escape="/"))
+    place = sa.tuple_(table.suspended_at, table.id)
     if "before" in form.given:
-        at, last = sa.bindparam("before_at", type_=_table.suspended_at.type), sa.bindparam("before_id", type_=sa.Text)
-        statement = statement.where(sa.tuple_(table.suspended_at, table.id) < sa.tuple_(at, last))
+        statement = statement.where(place < _bound("before"))
+    if "until" in form.given:
+        statement = statement.where(place >= _bound("until"))
     return statement
 
 
-def _escaped(text: str) -> str:
-    """Of a text that is looked for as it stands."""
-    return text.replace("/", "//").replace("%", "/%").replace("_", "/_")
+def _bound(name: str) -> sa.ColumnElement[Any]:
+    at = sa.bindparam(f"{name}_at", type_=_table.suspended_at.type)
+    return sa.tuple_(at, sa.bindparam(f"{name}_id", type_=sa.Text))
 
 
 def _has_status(column: sa.ColumnElement[str], status: Status) -> sa.ColumnElement[bool]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from core.database.columns import BY_BYTES, SERIAL, Duration, Instant, Json
+from core.database.text_index import TextIndex
 
 metadata = sa.MetaData(
     naming_convention={
@@ -176,6 +177,8 @@ suspensions = sa.Table(
         postgresql_where=_OPEN,
     ),
 )
+
+question_search = TextIndex("question_search", suspensions.c.id, suspensions.c.question)
 
 inbox_entries = sa.Table(
     "inbox_entries",
@@ -490,30 +493,4 @@ log_followers = sa.Table(
     sa.Column("name", sa.Text, primary_key=True),
     sa.Column("transaction_id", sa.BigInteger, nullable=False),
     sa.Column("seq", sa.BigInteger, nullable=False),
-)
-
-
-search_entries = sa.Table(
-    "search_entries",
-    metadata,
-    sa.Column("number", SERIAL, primary_key=True, autoincrement=False),
-    sa.Column("suspension_id", sa.Text, nullable=False, unique=True),
-)
-
-search_segments = sa.Table(
-    "search_segments",
-    metadata,
-    sa.Column("segment", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("questions", sa.Integer, nullable=False),
-    sa.Column("removals", sa.Integer, nullable=False),
-    sa.Column("cleaned", sa.Integer, nullable=False),
-)
-
-search_terms = sa.Table(
-    "search_terms",
-    metadata,
-    sa.Column("segment", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("term", BY_BYTES, primary_key=True),
-    sa.Column("questions", sa.LargeBinary, nullable=False),
-    sqlite_with_rowid=False,
 )

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import time
 from datetime import timedelta
 from pathlib import Path
 
 import aiohttp
-import sqlalchemy as sa
 
-from core.store.tables import log_followers, search_entries, search_segments, search_terms
-from core.store.trigrams import SEGMENT
 from tests.bench import measures, rows
 from tests.bench.crowd import MAILBOX, ended_question, open_question
 from tests.bench.databases import DURABLE, migrated
@@ -77,11 +73,9 @@ async def measured(folder: Path, sheet: Sheet, database: str, url: str) -> None:
         for asked in (ended, opened):
             original = rows.read_original(plain, asked, MAILBOX)
             rows.load(plain, original, COUNT, lambda number: timedelta(milliseconds=-number))
-        _forget_index(plain)
         with serving(config):
             caller = measures.Caller(http, base)
             await measures.until_ready(caller, time.monotonic())
-            sheet.note(f"{database}: the index of all texts is made", await _until_indexed(plain), "s")
             await caller.ask(here.callback_url, MAILBOX, question="May the zebra cross?")
             for name, (path, key) in LOOKED_UP.items():
                 spent = [await seconds_of(http, base + path.format(ref=opened["ref"]), key) for _ in range(RUNS)]
@@ -90,31 +84,6 @@ async def measured(folder: Path, sheet: Sheet, database: str, url: str) -> None:
                 await sign_in(http, base, email)
                 spent = [await seconds_of(http, f"{base}/inbox", None) for _ in range(RUNS)]
                 sheet.at_most(f"{database}: {name}, the median", measures.Spread.of(spent).median, 10, "ms")
-
-
-def _forget_index(url: str) -> None:
-    """The copies stand in the log where the originals do, and those are indexed."""
-    engine = sa.create_engine(url)
-    with engine.begin() as conn:
-        for table in (log_followers, search_entries, search_segments, search_terms):
-            conn.execute(table.delete())
-    engine.dispose()
-
-
-async def _until_indexed(url: str) -> float:
-    """Seconds, while the service has nothing else to do."""
-    started, engine = time.monotonic(), sa.create_engine(url)
-    counted = sa.select(sa.func.count()).select_from(search_segments)
-    async with asyncio.timeout(300):
-        while await asyncio.to_thread(_scalar, engine, counted) < 2 * COUNT // SEGMENT:
-            await asyncio.sleep(0.2)
-    engine.dispose()
-    return time.monotonic() - started
-
-
-def _scalar(engine: sa.Engine, statement: sa.Select[int]) -> int:
-    with engine.connect() as conn:
-        return conn.scalar(statement) or 0
 
 
 async def seconds_of(http: aiohttp.ClientSession, url: str, key: str | None) -> float:

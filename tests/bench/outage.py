@@ -13,9 +13,6 @@ from pathlib import Path
 
 import aiohttp
 
-from bot.wiring.roles import SystemClock
-from core.database.database import open_database
-from core.work.search_indexing import SearchIndexing
 from tests.bench import measures, rows
 from tests.bench.crowd import MAILBOX, open_question
 from tests.bench.crowded import DAY, LADDER
@@ -36,19 +33,9 @@ async def sqlite(folder: Path, sheet: Sheet) -> None:
             original = rows.read_original(f"sqlite:///{path}", asked, MAILBOX)
             first = datetime.now(UTC) - DAY - AWAY - datetime.fromisoformat(original.instants[0])
             rows.load(f"sqlite:///{path}", original, COUNT, lambda number, first=first: first + DAY * number / COUNT)
-            await _index(f"sqlite:///{path}")
             _go_away(path)
             with serving(config):
                 await _measure(sheet, path, Caller(http, url), here, name, clients)
-
-
-async def _index(url: str) -> None:
-    """For the search, as the service had done while they were asked."""
-    database = open_database(url)
-    indexing = SearchIndexing(database, SystemClock())
-    while await indexing.look() is not None:
-        pass
-    await database.close()
 
 
 def _go_away(path: Path) -> None:

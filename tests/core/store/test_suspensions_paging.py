@@ -8,7 +8,6 @@ from typing import Any
 from core.database.database import Database
 from core.domain.suspension import Resume, Suspension
 from core.store import suspension_lists
-from core.store.search import Unindexed
 from core.store.suspension_lists import Filter
 from tests.core.examples import HOUR, LADDER, after, answered, look
 from tests.core.store_examples import keep, numbered
@@ -18,9 +17,7 @@ Place = tuple[datetime, str]
 
 async def listed(database: Database, limit: int = 100, before: Place | None = None, **wanted: Any) -> list[str]:
     wanted_of = Filter(**wanted)
-    found = await database.read(
-        lambda conn: suspension_lists.page(conn, wanted_of, Unindexed(), before=before, limit=limit)
-    )
+    found, _ = await database.read(lambda conn: suspension_lists.page(conn, wanted_of, before=before, limit=limit))
     return [suspension.id for suspension in found]
 
 
