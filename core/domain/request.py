@@ -9,7 +9,6 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
 
 import rfc8785
 from pydantic import JsonValue
@@ -20,11 +19,11 @@ from core.domain.policy import PolicyFields, ResolvedPolicy
 from core.domain.suspension import (
     AUTHORIZE_VETO,
     YES_NO,
+    Asked,
     Choice,
     FallbackPolicy,
     Kind,
     ResponseType,
-    Resume,
     Suspension,
 )
 from core.domain.window import Window
@@ -36,30 +35,15 @@ LARGEST_STATE = 512 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class AskRequest:
+class AskRequest(Asked):
     """A suspension as it is asked for. Absent fields are ``None`` (or empty), as on the wire."""
 
     question: str
     response_type: ResponseType = ResponseType.CHOICE
     choices: tuple[Choice, ...] = ()
     context: Mapping[str, JsonValue] = field(default_factory=dict)
-    channel_hint: str | None = None
-    notify_to: str | None = None
-    responders: tuple[str, ...] = ()
-    answers_required: int = 1
-    timeout: timedelta | None = None
-    deadline: timedelta | None = None
     fallback_policy: FallbackPolicy | None = None
-    fallback_value: JsonValue = None
     policy: PolicyFields = field(default_factory=PolicyFields)
-    confidence: float | None = None
-    decision_record: Mapping[str, JsonValue] | None = None
-    kind: Kind = Kind.INPUT
-    action: Mapping[str, JsonValue] | None = None
-    form_schema: Mapping[str, JsonValue] | None = None
-    on_behalf_of: str | None = None
-    resume: Resume = field(default_factory=Resume)
-    traceparent: str | None = None
 
     @property
     def window(self) -> Window:

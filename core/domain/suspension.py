@@ -213,12 +213,34 @@ class AskDigests:
     terms: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """Everything about a suspension that never changes once it is open.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What whoever asks may say of a question, and the question keeps as it was said. A field that is added here is in
+    the request and in the record.
 
     ``traceparent`` is the span in which it was asked for (W3C Trace Context), where spans are made.
     """
+
+    channel_hint: str | None = None
+    notify_to: str | None = None
+    responders: tuple[str, ...] = ()
+    answers_required: int = 1
+    timeout: timedelta | None = None
+    deadline: timedelta | None = None
+    fallback_value: JsonValue = None
+    confidence: float | None = None
+    decision_record: Mapping[str, JsonValue] | None = None
+    kind: Kind = Kind.INPUT
+    action: Mapping[str, JsonValue] | None = None
+    form_schema: Mapping[str, JsonValue] | None = None
+    on_behalf_of: str | None = None
+    resume: Resume = field(default_factory=Resume)
+    traceparent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ask(Asked):
+    """Everything about a suspension that never changes once it is open."""
 
     id: str
     ref: str
@@ -231,24 +253,9 @@ class Ask:
     suspended_at: datetime
     attempts: tuple[PlannedAttempt, ...]
     policy: HumanRetryPolicy
-    channel_hint: str | None = None
-    notify_to: str | None = None
-    responders: tuple[str, ...] = ()
-    answers_required: int = 1
-    timeout: timedelta | None = None
-    deadline: timedelta | None = None
     expires_at: datetime | None = None
-    fallback_value: JsonValue = None
     with_retry_policy: bool = False
-    confidence: float | None = None
-    decision_record: Mapping[str, JsonValue] | None = None
-    kind: Kind = Kind.INPUT
-    action: Mapping[str, JsonValue] | None = None
     action_digest: str | None = None
-    form_schema: Mapping[str, JsonValue] | None = None
-    on_behalf_of: str | None = None
-    resume: Resume = field(default_factory=Resume)
-    traceparent: str | None = None
     keeps_its_times: bool = False
     """Whether its times stay what they were agreed to be, through outages of ours too: the agent has a clock of its
     own, and does not read ours."""

@@ -11,8 +11,9 @@ Source: API.md §2, §3, §8; RFC-0026 §4, §5; docs/decisions/0008-quiet-hours
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
+from typing import Any
 
 from core.domain.hours import quiet_times
 from core.domain.people import parse_recipient
@@ -20,7 +21,7 @@ from core.domain.policy import PolicyFields, ResolvedPolicy, resolve_policy
 from core.domain.redaction.kinds import Finding
 from core.domain.redaction.redaction import Policy, Redaction
 from core.domain.request import AskRequest, AttemptProblem, action_digest, check_request, settle_choices
-from core.domain.suspension import Ask, Choice, HumanRetryPolicy, PlannedAttempt
+from core.domain.suspension import Ask, Asked, Choice, HumanRetryPolicy, PlannedAttempt
 from core.domain.window import Window
 from core.domain.wire import instant
 from core.engine.channel_views import beside
@@ -69,6 +70,7 @@ class Draft:
     def ask(self, *, suspension_id: str, ref: str, intent_id: str, created_by: str, now: datetime) -> Ask:
         """The frozen question, opened at ``now``."""
         request, policy, window = self.request, self.resolved.policy, self.request.window
+        asked: dict[str, Any] = {one.name: getattr(request, one.name) for one in fields(Asked)}
         return Ask(
             id=suspension_id,
             ref=ref,
@@ -81,24 +83,10 @@ class Draft:
             suspended_at=now,
             attempts=self.plan.attempts,
             policy=policy,
-            channel_hint=request.channel_hint,
-            notify_to=request.notify_to,
-            responders=request.responders,
-            answers_required=request.answers_required,
-            timeout=window.timeout,
-            deadline=window.deadline,
             expires_at=None if (length := window.end_of(policy)) is None else now + length,
-            fallback_value=request.fallback_value,
             with_retry_policy=self.resolved.given,
-            confidence=request.confidence,
-            decision_record=request.decision_record,
-            kind=request.kind,
-            action=request.action,
             action_digest=action_digest(request.action),
-            form_schema=request.form_schema,
-            on_behalf_of=request.on_behalf_of,
-            resume=request.resume,
-            traceparent=request.traceparent,
+            **asked | {"timeout": window.timeout, "deadline": window.deadline},
         )
 
 

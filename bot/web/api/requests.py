@@ -7,8 +7,9 @@ Source: RFC-0025 §4, §5, §7, §8; API.md §2, §4, §5, §7.
 
 from __future__ import annotations
 
+from dataclasses import fields
 from datetime import timedelta
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
@@ -149,28 +150,18 @@ class SuspendBody(Strict):
 
     def request(self) -> AskRequest:
         """The same in the domain's words; ``null`` means absent (API.md §1)."""
-        return AskRequest(
-            question=self.question,
-            response_type=self.response_type or ResponseType.CHOICE,
-            choices=tuple(choice.choice() for choice in self.choices or ()),
-            context=self.context or {},
-            channel_hint=self.channel_hint,
-            notify_to=self.notify_to,
-            responders=tuple(self.responders or ()),
-            answers_required=self.answers_required or 1,
-            timeout=None if self.timeout_seconds is None else timedelta(seconds=self.timeout_seconds),
-            deadline=None if self.deadline_seconds is None else timedelta(seconds=self.deadline_seconds),
-            fallback_policy=self.fallback_policy,
-            fallback_value=self.fallback_value,
-            policy=PolicyFields() if self.retry_policy is None else self.retry_policy.fields(),
-            confidence=self.confidence,
-            decision_record=self.decision_record,
-            kind=self.kind or Kind.INPUT,
-            action=self.action,
-            form_schema=self.form_schema,
-            on_behalf_of=None if self.on_behalf_of is None else canonical(self.on_behalf_of),
-            resume=Resume() if self.resume is None else self.resume.resume(),
-        )
+        said = {name: value for name, value in self if value is not None}
+        kept: dict[str, Any] = {one.name: said[one.name] for one in fields(AskRequest) if one.name in said}
+        kept |= {
+            "choices": tuple(choice.choice() for choice in self.choices or ()),
+            "responders": tuple(self.responders or ()),
+            "timeout": None if self.timeout_seconds is None else timedelta(seconds=self.timeout_seconds),
+            "deadline": None if self.deadline_seconds is None else timedelta(seconds=self.deadline_seconds),
+            "policy": PolicyFields() if self.retry_policy is None else self.retry_policy.fields(),
+            "on_behalf_of": None if self.on_behalf_of is None else canonical(self.on_behalf_of),
+            "resume": Resume() if self.resume is None else self.resume.resume(),
+        }
+        return AskRequest(**kept)
 
 
 class RespondBody(Strict):
