@@ -1,6 +1,4 @@
-"""The hub: wakes whoever waits. Agents in ``wait``, event streams, workers. It says "look now", and carries no data but
-for the question that has ended in this process: whoever waits for that need not look.
-"""
+"""The hub: wakes whoever waits. Agents in ``wait``, event streams, workers. It says "look now", and carries no data."""
 
 from __future__ import annotations
 
@@ -11,7 +9,6 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from core.database.database import Tx
-from core.domain.suspension import Suspension
 
 EVERYTHING = "*"
 """The topic of every event."""
@@ -61,20 +58,13 @@ async def first_of(*wakeups: Wakeup, patience: float | None = None) -> bool:
     return True
 
 
-class TopicNews(Wakeup):
-    """Set whenever its topic is told; clear it before looking again."""
-
-    ended: Suspension | None = None
-    """The question that it is about, as it was committed in this process, if that has ended since the subscription."""
-
-
 class Hub:
     """A wake-up before anybody waits is not lost: subscribe first, then look. Called from the event loop only, but for
     :meth:`announce`. ``elsewhere`` is set where other processes share the database."""
 
     def __init__(self) -> None:
         self.elsewhere: OtherProcesses | None = None
-        self._waiting: dict[str, set[TopicNews]] = defaultdict(set)
+        self._waiting: dict[str, set[Wakeup]] = defaultdict(set)
 
     def tell(self, *topics: str) -> None:
         """Wake everybody who subscribed to one of ``topics``."""
@@ -96,19 +86,10 @@ class Hub:
         """As :meth:`announce`: the logs of these intents have grown."""
         self.announce(tx, EVERYTHING, *intent_ids)
 
-    def announce_end(self, tx: Tx, suspension: Suspension) -> None:
-        """Show ``suspension``, which has ended, to whoever waits for it here, once ``tx`` is committed. Announce it
-        afterwards: that wakes them."""
-        tx.after_commit(lambda: self._show(suspension))
-
-    def _show(self, suspension: Suspension) -> None:
-        for news in self._waiting.get(suspension.id, ()):
-            news.ended = suspension
-
     @contextmanager
-    def subscribe(self, topic: str) -> Iterator[TopicNews]:
-        """What is told of ``topic`` from now on."""
-        news = TopicNews()
+    def subscribe(self, topic: str) -> Iterator[Wakeup]:
+        """Set whenever ``topic`` is told from now on; clear it before looking again."""
+        news = Wakeup()
         self._waiting[topic].add(news)
         try:
             yield news

@@ -187,9 +187,6 @@ class Transitions:
         topics = [one.id for one in moved]
         if logged:
             topics += [EVERYTHING, *(one.ask.intent_id for one in moved)]
-        for one in moved:
-            if not one.is_open:
-                self.hub.announce_end(tx, one)
         self.hub.announce(tx, *topics)
         looks = [one.look_at for one in moved if one.look_at is not None]
         if looks:

@@ -6,9 +6,8 @@ import asyncio
 
 import pytest
 
-from core.database.database import Database, Tx
+from core.database.database import Database
 from core.hub import EVERYTHING, Hub, Wakeup, first_of
-from tests.core.examples import answered, hourly
 
 PATIENCE = 30.0
 
@@ -72,23 +71,6 @@ async def test_whoever_is_gone_is_told_no_more_and_others_still_are() -> None:
 
 async def test_telling_nobody_is_harmless() -> None:
     Hub().tell("susp-1", "susp-2")
-
-
-async def test_a_question_that_has_ended_is_shown_to_whoever_waits_for_it_once_that_is_committed(
-    database: Database,
-) -> None:
-    hub, ended = Hub(), answered(hourly(), hourly().ask.suspended_at).suspension
-
-    def fails(tx: Tx) -> None:
-        hub.announce_end(tx, ended)
-        raise ValueError
-
-    with hub.subscribe(ended.id) as mine, hub.subscribe("another") as other:
-        with pytest.raises(ValueError):
-            await database.write(fails)
-        assert mine.ended is None
-        await database.write(lambda tx: hub.announce_end(tx, ended))
-        assert (mine.ended, other.ended) == (ended, None)
 
 
 async def test_one_of_several_is_enough() -> None:
