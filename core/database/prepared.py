@@ -60,12 +60,14 @@ class Prepared:
         return self._records(conn, compiled, _run(conn, compiled, values))
 
     def run(self, conn: sa.Connection, *values: Values) -> None:
-        """Execute once for each of ``values``."""
+        """Execute once for each of ``values``; there is at least one."""
+        self._run(conn, values)
+
+    def _run(self, conn: sa.Connection, values: Sequence[Values]) -> Any:
         compiled = self._compile(conn.dialect, values[0])
         if len(values) == 1:
-            _run(conn, compiled, values[0])
-        else:
-            _run_many(conn, compiled, [_placed(compiled, one) for one in values])
+            return _run(conn, compiled, values[0])
+        return _run_many(conn, compiled, [_placed(compiled, one) for one in values])
 
     def run_rows(self, conn: sa.Connection, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         """As :meth:`run`, for many rows: each has the values of ``names``, in that order."""
@@ -75,9 +77,9 @@ class Prepared:
         placed = (converted(convert, lists[name]) for name, convert in compiled.places)
         _run_many(conn, compiled, zip(*placed, strict=True))
 
-    def count(self, conn: sa.Connection, values: Values) -> int:
-        """Execute; how many rows were changed."""
-        return int(_run(conn, self._compile(conn.dialect, values), values).rowcount)
+    def count(self, conn: sa.Connection, *values: Values) -> int:
+        """As :meth:`run`; how many rows were changed."""
+        return int(self._run(conn, values).rowcount)
 
     def _records(self, conn: sa.Connection, compiled: _Compiled, cursor: Any) -> Sequence[Any]:
         dialect = conn.dialect
@@ -140,10 +142,11 @@ def _run(conn: sa.Connection, compiled: _Compiled, values: Values) -> Any:
         raise in_sqlalchemys_words(conn, compiled.text, failure) from failure
 
 
-def _run_many(conn: sa.Connection, compiled: _Compiled, rows: Iterable[Sequence[Any]]) -> None:
-    """Once for each of ``rows``."""
+def _run_many(conn: sa.Connection, compiled: _Compiled, rows: Iterable[Sequence[Any]]) -> Any:
+    """The driver's cursor, after the statement was executed once for each of ``rows``."""
     try:
-        _cursor(conn).executemany(compiled.text, rows)
+        cursor = _cursor(conn)
+        return cursor.executemany(compiled.text, rows) or cursor
     except errors_of(conn) as failure:
         raise in_sqlalchemys_words(conn, compiled.text, failure) from failure
 

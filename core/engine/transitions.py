@@ -122,7 +122,7 @@ class Transitions:
         """As :meth:`move` for many whose times move, each with its intent, in a few statements together."""
         outcomes = [(_rescheduled(suspension, signals, now), intent) for suspension, signals, intent in moving]
         moved = [(outcome, intent) for outcome, intent in outcomes if outcome.events]
-        suspensions.move_times(tx, [outcome.suspension for outcome, _ in moved])
+        suspensions.update(tx, [outcome.suspension for outcome, _ in moved])
         logs = [(intent, outcome.events) for outcome, intent in moved]
         intents.advance_dependents(tx, event_log.append_all(tx, logs, now, self.log_key), now)
         self._spread_the_news(tx, [outcome.suspension for outcome, _ in moved], logged=True)
@@ -132,7 +132,7 @@ class Transitions:
     def keep(self, tx: Tx, suspension: Suspension) -> None:
         """Keep a record that has moved nowhere: nothing is logged, nobody is told but those who wait for news of it.
         Its intent must be locked in this transaction."""
-        suspensions.update(tx, replace(suspension, version=suspension.version + 1), version=suspension.version)
+        suspensions.update(tx, [replace(suspension, version=suspension.version + 1)])
         self.hub.announce(tx, suspension.id)
 
     def note(self, tx: Tx, suspension: Suspension, events: tuple[Event, ...], intent: Intent, now: datetime) -> None:
@@ -143,7 +143,7 @@ class Transitions:
         if outcome == Outcome(before):
             return outcome
         after = replace(outcome.suspension, version=before.version + 1)
-        suspensions.update(tx, after, version=before.version)
+        suspensions.update(tx, [after])
         return self._follow_up(tx, replace(outcome, suspension=after), intent, now)
 
     def _follow_up(

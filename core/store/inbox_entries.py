@@ -36,14 +36,15 @@ def written(reference: str) -> str:
     return reference.lower()
 
 
-def enter(tx: Tx, suspension: Suspension, audience: Audience) -> None:
-    """Enter an open question under whatever it names by now."""
-    _ENTER.run(tx.conn, _values(suspension, audience))
-
-
-def leave(tx: Tx, suspension: Suspension, audience: Audience) -> None:
-    """Take out a question that has ended. ``audience`` names everybody whom it ever did."""
-    _LEAVE.run(tx.conn, _values(suspension, audience))
+def keep(tx: Tx, moved: Collection[tuple[Suspension, Audience]]) -> None:
+    """Enter the open ones of these questions under whatever they name by now, and take out those that have ended. The
+    audience names everybody whom a question ever did."""
+    entering = [_values(*one) for one in moved if one[0].is_open]
+    leaving = [_values(*one) for one in moved if not one[0].is_open]
+    if entering:
+        _ENTER.run(tx.conn, *entering)
+    if leaving:
+        _LEAVE.run(tx.conn, *leaving)
 
 
 def _values(suspension: Suspension, audience: Audience) -> Mapping[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import secrets
-import threading
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -15,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from core.database.database import Tx, is_file
 from core.database.prepared import Prepared
-from core.database.recordsets import Recordset, by_ids, listed
+from core.database.recordsets import by_ids, listed
 from core.domain.audience import Audience, audience_of
 from core.domain.earlier_answers import answers_to
 from core.domain.intent import Wait
@@ -63,8 +62,6 @@ COLUMNS = (
 def insert(tx: Tx, suspension: Suspension) -> None:
     """Keep a new suspension. Raises ``IntegrityError`` where its ref, its intent or its signal id is taken."""
     ask, audience = suspension.ask, audience_of(suspension)
-    text = json_text(_ASK.dump_python(ask, mode="json"))
-    _keep(text, ask)
     _INSERT.run(
         tx.conn,
         {
@@ -77,23 +74,25 @@ def insert(tx: Tx, suspension: Suspension) -> None:
             "invocation_id": ask.resume.invocation_id,
             "question": ask.question,
             "action_digest": ask.action_digest,
-            "ask": text,
+            "ask": json_text(_ASK.dump_python(ask, mode="json")),
             "suspended_at": ask.suspended_at,
             **_moving(suspension, audience),
         },
     )
     if suspension.is_open:
-        inbox_entries.enter(tx, suspension, audience)
+        inbox_entries.keep(tx, [(suspension, audience)])
 
 
-def update(tx: Tx, suspension: Suspension, *, version: int) -> None:
-    """Replace what moves, provided that the stored record is still at ``version``. Raises :class:`Conflict`."""
-    audience = audience_of(suspension)
-    values = {**_moving(suspension, audience), "_id": suspension.id, "_version": version}
-    if _UPDATE.count(tx.conn, values) == 0:
+def update(tx: Tx, moved: Sequence[Suspension]) -> None:
+    """Replace what moves of each, provided that the stored record is still at the version before its own. Raises
+    :class:`Conflict`."""
+    if not moved:
+        return
+    those = [(one, audience_of(one)) for one in moved]
+    rows = [{**_moving(one, audience), "_id": one.id, "_version": one.version - 1} for one, audience in those]
+    if _UPDATE.count(tx.conn, *rows) < len(rows):
         raise Conflict("The suspension has moved meanwhile; ask again.")
-    entries = inbox_entries.enter if suspension.is_open else inbox_entries.leave
-    entries(tx, suspension, audience)
+    inbox_entries.keep(tx, those)
 
 
 _MOVING = (
@@ -127,54 +126,6 @@ _UPDATE = Prepared(
     suspensions.update()
     .where(suspensions.c.id == sa.bindparam("_id"), suspensions.c.version == sa.bindparam("_version"))
     .values({name: sa.bindparam(name) for name in _MOVING})
-)
-
-
-def move_times(tx: Tx, moved: Sequence[Suspension]) -> None:
-    """Replace the times of many, and their versions; nothing else of them may have changed. Their intents must be
-    locked in this transaction."""
-    rows = [
-        (
-            one.id,
-            None if one.claim is None else _CLAIM.dump_python(one.claim, mode="json"),
-            _several(_CLARIFICATIONS, one.clarifications),
-            one.shift,
-            one.outage_shift or None,
-            one.look_at,
-            one.expires_at,
-            one.version,
-        )
-        for one in moved
-    ]
-    _MOVED_TIMES.run(tx.conn, rows, each=_MOVE_TIMES, together=_MOVE_TIMES_TOGETHER)
-
-
-_TIMES = ("claim", "clarifications", "shift", "outage_shift", "look_at", "expires_at", "version")
-
-
-def times_of(given: Mapping[str, sa.ColumnElement[Any]]) -> dict[str, sa.ColumnElement[Any]]:
-    """The values of an update that moves times; ``version`` is among those ``given``. What was of the version before is
-    of the new one: no word of whom the question asks has changed."""
-    own = suspensions.c
-    kept = {
-        column.name: sa.case((column == own.version, given["version"]), else_=column)
-        for column in (own.audience_version, own.entered_version)
-    }
-    return {**given, **kept}
-
-
-_MOVED_TIMES = Recordset(sa.column("_id", sa.Text), *(suspensions.c[name] for name in _TIMES))
-_MOVE_TIMES = Prepared(
-    suspensions.update()
-    .where(suspensions.c.id == sa.bindparam("_id"))
-    .values(times_of({name: sa.bindparam(name, type_=suspensions.c[name].type) for name in _TIMES}))
-)
-_MOVE_TIMES_TOGETHER = _MOVED_TIMES.together(
-    lambda given: (
-        suspensions.update()
-        .where(suspensions.c.id == given.c["_id"])
-        .values(times_of({name: given.c[name] for name in _TIMES}))
-    )
 )
 
 
@@ -236,32 +187,7 @@ def record(row: Any) -> Suspension:
     )
 
 
-_KEPT = 512
-_LONGEST_KEPT = 20_000
-_kept: dict[str, Ask] = {}
-"""By their text, the oldest first. Nobody may change what is inside."""
-_keeping = threading.Lock()
-
-
 def _ask(text: str) -> Ask:
-    """A question is looked at again and again while it is open, and never changes: the last :data:`_KEPT` that were
-    written or read, and are not longer than :data:`_LONGEST_KEPT` letters, are not read again."""
-    ask = _kept.get(text)
-    if ask is None:
-        ask = _read_ask(text)
-        _keep(text, ask)
-    return ask
-
-
-def _keep(text: str, ask: Ask) -> None:
-    if len(text) <= _LONGEST_KEPT:
-        with _keeping:
-            _kept[text] = ask
-            if len(_kept) > _KEPT:
-                del _kept[next(iter(_kept))]
-
-
-def _read_ask(text: str) -> Ask:
     try:
         return _ASK.validate_json(text)
     except ValidationError:  # pydantic takes no lone surrogate, and an older version has let them in

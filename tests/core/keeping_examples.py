@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -65,7 +66,7 @@ async def answer(database: Database, name: str, *, at: datetime = START) -> None
         asked = suspensions.get(tx.conn, name)
         assert asked is not None
         ended = answered(asked, at)
-        suspensions.update(tx, ended.suspension, version=asked.version)
+        suspensions.update(tx, [replace(ended.suspension, version=asked.version + 1)])
         _log(tx, asked.ask.intent_id, ended.events, at)
         sent = {"suspension_id": name, "status": RowStatus.DELIVERED, "settled_at": at}
         outbox.insert(tx, [a_row(f"notice-{name}", address=f"{name}@example.com", **sent)], OWNER)

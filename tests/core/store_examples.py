@@ -51,8 +51,6 @@ def take_due(tx: Tx, channel: str, *, now: datetime, limit: int, owner: str, unt
 
 
 async def stored(database: Database, suspension_id: str) -> Suspension | None:
-    """As another process reads it, which has not written it."""
-    suspensions._kept.clear()
     return await database.read(lambda conn: suspensions.get(conn, suspension_id))
 
 

@@ -236,7 +236,7 @@ async def test_of_many_who_move_the_same_version_one_wins(database: Database) ->
     await keep(database, hourly())
 
     def move(tx: Tx) -> None:
-        suspensions.update(tx, replace(hourly(), attempt=2, version=2), version=1)
+        suspensions.update(tx, [replace(hourly(), attempt=2, version=2)])
 
     results = await asyncio.gather(*(database.write(move) for _ in range(16)), return_exceptions=True)
     assert [type(result) for result in results if result is not None] == [Conflict] * 15

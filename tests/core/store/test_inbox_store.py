@@ -99,7 +99,7 @@ async def test_what_an_older_version_has_changed_is_taken_from_its_record(databa
     await keep(database, asked)
     kept = await database.read(lambda conn: conn.execute(_KEPT).one())
     asked_again = replace(look(asked, after(hours=1)).suspension, version=asked.version + 1)
-    await database.write(lambda tx: suspensions.update(tx, asked_again, version=asked.version))
+    await database.write(lambda tx: suspensions.update(tx, [asked_again]))
     await database.write(lambda tx: tx.conn.execute(tables.suspensions.update().values(kept._asdict())))
     [entry] = await entries(database)
     assert BOB in Audience.read(entry.audience).asked
@@ -127,12 +127,12 @@ async def test_a_question_that_has_ended_is_in_no_inbox(database: Database) -> N
     asked = numbered(1, attempts=2, interval=HOUR, ladder=ladder, responders=(BOB,))
     await keep(database, asked, numbered(2))
     asked_again = replace(look(asked, after(hours=1)).suspension, version=2)
-    await database.write(lambda tx: suspensions.update(tx, asked_again, version=asked.version))
+    await database.write(lambda tx: suspensions.update(tx, [asked_again]))
     mine = [reference for reference, which in await entered(database) if which == asked.id]
     assert {BOB, "carol@example.com"} <= set(mine)
     assert await naming(database, "carol@example.com") == await naming(database, "CAROL@") == ["susp-1"]
     ended = replace(answered(asked_again, after(hours=2)).suspension, version=3)
-    await database.write(lambda tx: suspensions.update(tx, ended, version=2))
+    await database.write(lambda tx: suspensions.update(tx, [ended]))
     assert {which for _, which in await entered(database)} == {"susp-2"}
 
 

@@ -3,6 +3,7 @@ taken, or their question ends."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import sqlalchemy as sa
@@ -151,7 +152,7 @@ async def test_of_a_question_that_has_ended_nothing_is_offered(database: Databas
     suspension = hourly()
     await keep(database, suspension)
     ended = decide(suspension, Cancelled("refund-agent", None), after(minutes=1)).suspension
-    await database.write(lambda tx: suspensions.update(tx, ended, version=suspension.version))
+    await database.write(lambda tx: suspensions.update(tx, [replace(ended, version=2)]))
     await offer(database)
     assert await offered(database) is None
 
@@ -163,7 +164,7 @@ async def test_what_an_older_process_leaves_of_an_ended_question_is_gone_within_
     await forget_old(database, after(minutes=1))
     assert await offered(database) == OFFER
     ended = decide(suspension, Cancelled("refund-agent", None), after(minutes=1)).suspension
-    await database.write(lambda tx: suspensions.update(tx, ended, version=suspension.version))
+    await database.write(lambda tx: suspensions.update(tx, [replace(ended, version=2)]))
     await forget_old(database, after(minutes=2))
     assert await offered(database) is None
 

@@ -121,15 +121,6 @@ async def test_a_suspension_comes_back_as_it_went_in(database: Database, suspens
     assert by_ref == suspension
 
 
-def test_however_many_questions_come_the_memory_holds_the_last_few_hundred(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(suspensions, "_kept", kept := {})
-    ask = a_question()
-    for number in range(1000):
-        suspensions._keep(f"question {number}", ask)
-    suspensions._keep("long " * 5000, ask)
-    assert [*kept] == [f"question {number}" for number in range(488, 1000)]
-
-
 json_values: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
@@ -170,16 +161,18 @@ async def test_what_moves_is_replaced_and_what_was_agreed_stays(database: Databa
     first = opened(EVERYTHING)
     await keep(database, first)
     second = replace(look(first, after(hours=1, seconds=1)).suspension, version=2)
-    await database.write(lambda tx: suspensions.update(tx, second, version=1))
+    await database.write(lambda tx: suspensions.update(tx, [second]))
     assert await stored(database, first.id) == second
 
 
-@pytest.mark.parametrize("version", [0, 2, 99])
-async def test_another_version_than_the_stored_one_is_refused(database: Database, version: int) -> None:
-    await keep(database, hourly())
+@pytest.mark.parametrize("version", [1, 3, 100])
+async def test_another_version_than_the_one_after_the_stored_is_refused(database: Database, version: int) -> None:
+    other = numbered(2, attempts=2, interval=timedelta(hours=1))
+    await keep(database, hourly(), other)
+    moved = [replace(other, attempt=2, version=2), replace(hourly(), attempt=2, version=version)]
     with pytest.raises(Conflict):
-        await database.write(lambda tx: suspensions.update(tx, replace(hourly(), attempt=2), version=version))
-    assert await stored(database, "susp-1") == hourly()
+        await database.write(lambda tx: suspensions.update(tx, moved))
+    assert [await stored(database, one.id) for one in moved] == [other, hourly()]
 
 
 async def test_what_is_not_there_is_none(database: Database) -> None:

@@ -106,8 +106,8 @@ async def test_what_is_answered_or_asked_meanwhile_moves_no_page(any_world: Worl
     first = await page(any_world, CAROL, limit=2)
     gone = tables.suspensions.delete().where(tables.suspensions.c.id == "susp-2")
     await any_world.service.database.write(lambda tx: tx.conn.execute(gone))
-    ended = answered(mine[1], after(minutes=1)).suspension
-    await any_world.service.database.write(lambda tx: suspensions.update(tx, ended, version=mine[1].version))
+    ended = replace(answered(mine[1], after(minutes=1)).suspension, version=mine[1].version + 1)
+    await any_world.service.database.write(lambda tx: suspensions.update(tx, [ended]))
     await keep(any_world, numbered(9, responders=(CAROL,), timeout=timedelta(minutes=30)))
     second = await page(any_world, CAROL, limit=2, after=first.after)
     assert (ids(second), second.before, second.total) == (["susp-3", "susp-4"], 1, 5)
