@@ -96,14 +96,10 @@ class Call(Generic[T]):
     ``until`` is an instant of :func:`time.monotonic`; ``statement`` is in seconds, ``None`` for the usual.
     """
 
-    __slots__ = ("_last_word", "_watch", "can_wait", "future", "given_up", "job", "loop", "statement", "until")
+    __slots__ = ("_last_word", "_watch", "future", "given_up", "job", "loop", "statement", "until")
 
-    def __init__(
-        self, job: Callable[[Any], T], watch: Watchdog, statement: timedelta | None = None, can_wait: bool = False
-    ) -> None:
+    def __init__(self, job: Callable[[Any], T], watch: Watchdog, statement: timedelta | None = None) -> None:
         self.job = job
-        self.can_wait = can_wait
-        """Nobody is kept waiting by it: it may be committed with what comes a little later."""
         self.loop = asyncio.get_running_loop()
         self.future: asyncio.Future[T] = self.loop.create_future()
         self.until = time.monotonic() + watch.span

@@ -86,14 +86,13 @@ class Database:
     def path(self) -> Path | None:
         return None if self._file is None else self._file.path
 
-    async def write(self, job: Job[T], within: timedelta | None = None, *, can_wait: bool = False) -> T:
-        """Run ``job`` in a transaction. Returns after the commit; whatever ``job`` raises undoes it alone. If it
-        ``can_wait``, SQLite commits it with what comes within two milliseconds.
+    async def write(self, job: Job[T], within: timedelta | None = None) -> T:
+        """Run ``job`` in a transaction. Returns after the commit; whatever ``job`` raises undoes it alone.
 
         Raises :class:`DatabaseUnavailable` if the database can't be reached or can't commit, has not done it
         ``within`` its time (what has become of it nobody knows then), or is closed.
         """
-        call = self._call(job, within, can_wait)
+        call = self._call(job, within)
         self._writer.submit(call)
         value = await call.future
         self.written_at = time.monotonic()
@@ -105,10 +104,10 @@ class Database:
         self._readers.submit(call)
         return await call.future
 
-    def _call(self, job: Callable[[Any], T], within: timedelta | None, can_wait: bool = False) -> Call[T]:
+    def _call(self, job: Callable[[Any], T], within: timedelta | None) -> Call[T]:
         if self._closed:
             raise DatabaseUnavailable("The database is closed.")
-        return Call(job, self._watch if within is None else Watchdog(within.total_seconds()), within, can_wait)
+        return Call(job, self._watch if within is None else Watchdog(within.total_seconds()), within)
 
     @property
     def conninfo(self) -> str:

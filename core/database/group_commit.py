@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -54,15 +53,6 @@ class _Group:
 _MOST_TOGETHER = 64
 """How many jobs share one commit on SQLite, at most."""
 
-_MANY_ROWS = 500
-_PAGES_IN_WAL = 1000
-"""A commit that finds so many carries them over into the file, and its callers wait for that. Those of a transaction
-that has changed many rows have waited long enough: the next commit does it, whatever it is, so that the WAL stays small
-though one long transaction follows the other."""
-
-_GATHERING = 0.002
-"""So many seconds does a job that is in no hurry wait for others to be committed with."""
-
 _STANDSTILL = 0.1
 """So many seconds in which no transaction ends are taken for a wait for locks."""
 _TAKEN = object()
@@ -80,9 +70,6 @@ class GroupWriter:
     def __init__(self, engine: sa.Engine, check: Callable[[], None]) -> None:
         self._engine = engine
         self._check = check
-        self._left_to_the_next = False
-        self._checkpoints: tuple[Any, int] | None = None
-        """The connection that was last told how many pages make one, and how many."""
         self._queue: queue.SimpleQueue[Call[Any] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="db-write", daemon=True)
         self._thread.start()
@@ -114,23 +101,20 @@ class GroupWriter:
         """Waits for it; ``None`` once there is nothing more to come."""
         while (first := self._queue.get()) is not None:
             if not first.given_up:
-                return _Group(self._gathered(first))
+                return _Group([first])
         return None
 
     def _commit_together(self, conn: sa.Connection, group: _Group) -> None:
-        """Run what was gathered and whatever else has arrived, commit once."""
+        """Run the group and whatever else has arrived, commit once."""
         driver = conn.connection.driver_connection
         assert driver is not None  # noqa: S101 (a live connection has one)
         conn.rollback()  # SQLAlchemy saw no commit of the last one, and takes it for open
-        changed = driver.total_changes
         try:
             driver.execute("BEGIN IMMEDIATE")
-            self._run_jobs(conn, driver, group)
+            for call in self._arriving(group.calls):
+                group.done.append(_performed(conn, driver, call))
             self._check()
-            leaves = driver.total_changes - changed >= _MANY_ROWS and not self._left_to_the_next
-            self._checkpoint_at(driver, 0 if leaves else _PAGES_IN_WAL)
             driver.execute("COMMIT")
-            self._left_to_the_next = leaves
         except BaseException as failure:
             if driver.in_transaction:
                 driver.execute("ROLLBACK")
@@ -138,56 +122,21 @@ class GroupWriter:
                 conn.invalidate()  # a file that is opened anew may be a good one again
             raise
 
-    def _checkpoint_at(self, driver: Any, pages: int) -> None:
-        if self._checkpoints != (driver, pages):
-            driver.execute(f"PRAGMA wal_autocheckpoint={pages}")
-            self._checkpoints = (driver, pages)
-
-    def _run_jobs(self, conn: sa.Connection, driver: Any, group: _Group) -> None:
-        """Hardly a job fails after it has changed something. So none has a savepoint until one does: then all is taken
-        back, and these and what comes after them have one each."""
-        perform: Callable[[sa.Connection, Any, Call[Any]], _Done] = _performed
-        done = group.done
-        for call in self._arriving(group.calls):
-            changed = driver.total_changes
-            one = perform(conn, driver, call)
-            done.append(one)
-            _raise_what_ended(driver, one)
-            if one.error is not None and perform is _performed and driver.total_changes != changed:
-                perform = _performed_alone
-                driver.execute("ROLLBACK")
-                driver.execute("BEGIN IMMEDIATE")
-                for place, taken_back in enumerate(done):
-                    done[place] = perform(conn, driver, taken_back.call)
-                    _raise_what_ended(driver, done[place])
-
     def _arriving(self, calls: list[Call[Any]]) -> Iterator[Call[Any]]:
-        """``calls``, and behind them what else has arrived, which becomes one of them."""
-        yield from [*calls]
-        for _ in range(_MOST_TOGETHER - len(calls)):
+        """The first of ``calls``, and behind it what else has arrived, which becomes one of them."""
+        yield calls[0]
+        for _ in range(_MOST_TOGETHER - 1):
             following = self._following()
             if following is None:
                 return
             calls.append(following)
             yield following
 
-    def _gathered(self, first: Call[Any]) -> list[Call[Any]]:
-        """``first``, and what else comes in time if it is in no hurry: until somebody is, or its time is over."""
-        together = [first]
-        until = time.monotonic() + _GATHERING
-        while together[-1].can_wait and (left := until - time.monotonic()) > 0 and len(together) < _MOST_TOGETHER:
-            following = self._following(left)
-            if following is None:
-                break
-            together.append(following)
-        return together
-
-    def _following(self, patience: float = 0) -> Call[Any] | None:
-        """The next job that has arrived, or does so within ``patience`` (seconds). The end of the queue stays in it,
-        for :meth:`_next` to find."""
+    def _following(self) -> Call[Any] | None:
+        """The next job that has arrived. The end of the queue stays in it, for :meth:`_next` to find."""
         while True:
             try:
-                following = self._queue.get(patience > 0, patience or None)
+                following = self._queue.get_nowait()
             except queue.Empty:
                 return None
             if following is None:
@@ -197,29 +146,20 @@ class GroupWriter:
                 return following
 
 
-def _performed(conn: sa.Connection, _driver: Any, call: Call[Any]) -> _Done:
+def _performed(conn: sa.Connection, driver: Any, call: Call[Any]) -> _Done:
+    """A job that fails is taken back alone. Raises if SQLite has taken everything back, as it does for a full disk."""
     tx = Tx(conn)
-    try:
-        return _Done(call, tx.hooks, call.job(tx))
-    except BaseException as error:  # noqa: BLE001 (told to the caller)
-        return _Done(call, [], None, in_our_words(error))
-
-
-def _performed_alone(conn: sa.Connection, driver: Any, call: Call[Any]) -> _Done:
-    """As :func:`_performed`; what it has changed stands only if it does not fail."""
     driver.execute("SAVEPOINT job")
-    one = _performed(conn, driver, call)
-    if driver.in_transaction:
-        if one.error is not None:
-            driver.execute("ROLLBACK TO job")
-        driver.execute("RELEASE job")
-    return one
-
-
-def _raise_what_ended(driver: Any, one: _Done) -> None:
-    """A full disk: SQLite has taken all of it back, and not this job alone."""
-    if one.error is not None and not driver.in_transaction:
-        raise one.error
+    try:
+        done = _Done(call, tx.hooks, call.job(tx))
+    except BaseException as error:
+        failure = in_our_words(error)
+        if not driver.in_transaction:
+            raise failure from error
+        done = _Done(call, [], None, failure)
+        driver.execute("ROLLBACK TO job")
+    driver.execute("RELEASE job")
+    return done
 
 
 def _has_bad_disk(failure: BaseException) -> bool:

@@ -6,16 +6,14 @@ import asyncio
 import sqlite3
 import threading
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
-from core.database import group_commit
 from core.database.database import Database, Tx, open_database
-from core.errors import DatabaseUnavailable, Unavailable
+from core.errors import DatabaseUnavailable
 from core.store import intents, schema
 from tests.core.store_examples import an_intent, keep_intents
 from tests.statements import writing
@@ -56,71 +54,6 @@ async def test_a_crowd_shares_one_commit(sqlite: Database) -> None:
     await asyncio.gather(sqlite.write(lambda _tx: arrived.wait(PATIENCE)), *crowd, let_go())
     assert statements.count("COMMIT") == 1
     assert statements.count("BEGIN IMMEDIATE") == 1
-
-
-async def test_what_can_wait_is_committed_with_what_comes_next(
-    sqlite: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(group_commit, "_GATHERING", PATIENCE)
-    statements: list[str] = []
-    (await writing(sqlite)).set_trace_callback(statements.append)
-    patient = [
-        asyncio.create_task(sqlite.write(lambda tx, n=n: intents.insert(tx, an_intent(f"intent-{n}")), can_wait=True))
-        for n in range(2)
-    ]
-    assert await sqlite.read(lambda conn: intents.get(conn, "intent-0")) is None
-    assert statements == []
-    await asyncio.gather(sqlite.write(lambda tx: intents.insert(tx, an_intent("intent-2"))), *patient)
-    assert statements.count("COMMIT") == 1
-    assert await sqlite.read(lambda conn: intents.get(conn, "intent-0")) is not None
-
-
-async def test_what_can_wait_is_committed_though_nothing_else_comes(sqlite: Database) -> None:
-    async with asyncio.timeout(PATIENCE):
-        await sqlite.write(lambda tx: intents.insert(tx, an_intent()), can_wait=True)
-
-
-async def test_a_closing_database_waits_for_nothing_else_to_come(
-    sqlite_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(group_commit, "_GATHERING", 10 * PATIENCE)
-    database = open_database(sqlite_url)
-    patient = asyncio.create_task(database.write(lambda tx: intents.insert(tx, an_intent()), can_wait=True))
-    await asyncio.sleep(0)
-    async with asyncio.timeout(PATIENCE):
-        await database.close()
-        await patient
-
-
-async def test_everybody_who_was_gathered_is_told_that_there_is_no_database(
-    sqlite: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(group_commit, "_GATHERING", PATIENCE)
-
-    def gone(*_: Any) -> None:
-        raise sqlite3.OperationalError("disk I/O error")
-
-    sa.event.listen(sqlite.engine, "checkout", gone)
-    patient = [sqlite.write(lambda tx: intents.insert(tx, an_intent()), can_wait=True) for _ in range(3)]
-    async with asyncio.timeout(PATIENCE):
-        told = await asyncio.gather(*patient, sqlite.write(lambda _tx: None), return_exceptions=True)
-    assert [one.reason for one in told if isinstance(one, DatabaseUnavailable)] == 4 * [Unavailable.UNREACHABLE]
-
-
-@pytest.mark.parametrize("next_rows", [1, 1500], ids=["short", "long"])
-async def test_a_long_transaction_leaves_the_checkpoint_to_the_next_one(sqlite: Database, next_rows: int) -> None:
-    """The file grows at a checkpoint only: what was committed is in the WAL until then."""
-    file, title = Path(file_of(sqlite)), "t" * 4000
-    size = file.stat().st_size
-
-    async def keep_many(name: str, rows: int) -> None:
-        those = [replace(an_intent(f"{name}-{n}"), title=title) for n in range(rows)]
-        await sqlite.write(lambda tx: [intents.insert(tx, one) for one in those])
-
-    await keep_many("first", 1500)
-    assert file.stat().st_size == size
-    await keep_many("next", next_rows)
-    assert file.stat().st_size > size + 1500 * len(title)
 
 
 async def test_the_writer_takes_its_connection_once_and_anew_after_a_failed_commit(sqlite: Database) -> None:
