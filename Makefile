@@ -43,7 +43,7 @@ format: $(STAMP) ## let ruff mend what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(STAMP) ## the figures, measured here, each beside its limit
+bench: $(STAMP) ## the figures, measured here: goals as ratios of one run, and limits
 	$(BIN)/python -m tests.bench $(ARGS)
 
 corpus: $(STAMP) ## how the replies of every corpus are read, and how many wrongly

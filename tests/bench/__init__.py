@@ -1,1 +1,1 @@
-"""``make bench``: the figures of docs/internals/development.md, each beside a ceiling measured in the same run."""
+"""``make bench``: the figures of docs/internals/development.md. Goals are ratios of two figures of the same run."""

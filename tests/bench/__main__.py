@@ -1,4 +1,5 @@
-"""Measure and print; exits 1 where a figure misses its limit.
+"""Measure and print. Goals are ratios of two figures of the same run; one that is missed is named at the end, to be
+looked at. What grows with what is kept, what others hold up and what is lost has limits: exits 1 if one is broken.
 
 Everything that is usual takes several minutes. ``--only`` measures one part; it may be repeated.
 """
@@ -18,20 +19,17 @@ from pathlib import Path
 from tests.bench import (
     attempts,
     containers,
-    crowded,
     cycle,
     due_index,
-    ended,
     lists,
-    mails,
     measures,
     outage,
-    plugin,
     processes,
     reminders,
     replicas,
     replies,
     silent,
+    stores,
     waiting,
     webhooks,
 )
@@ -42,22 +40,19 @@ Part = Callable[[Path, Sheet], Awaitable[None]]
 
 
 async def sdk(_folder: Path, sheet: Sheet) -> None:
-    sheet.at_most("import of the SDK", measures.sdk_import(), 0.3, "s")
+    sheet.note("import of the SDK", measures.sdk_import(), "s")
 
 
 PARTS: dict[str, tuple[str, Part]] = {
     "cycle": ("the start, from an answer to the agent, full cycles; SQLite", cycle.sqlite),
     "processes": ("full cycles by one process, by two and by one for each role; PostgreSQL", processes.both),
     "sdk": ("import of the SDK", sdk),
-    "plugin": ("the pytest plugin's example", plugin.measured),
-    "crowded": ("start and memory with 100,000 open questions; SQLite", crowded.sqlite),
+    "stores": ("a cycle beside 100,000 open, 100,000 ended and no questions; SQLite", stores.sqlite),
     "outage": ("100,000 open questions move after an outage, beside clients; SQLite", outage.sqlite),
     "reminders": ("10,000 reminders within ten seconds; SQLite", reminders.sqlite),
-    "mails": ("1,000 reminders over one SMTP host; SQLite", mails.sqlite),
     "silent": ("callbacks beside 100 and 500 agents that say nothing; SQLite", silent.sqlite),
     "waiting": ("1,000 agents in wait; SQLite", waiting.sqlite),
     "webhooks": ("10,000 webhooks of PagerDuty's, shuffled and repeated; SQLite", webhooks.sqlite),
-    "ended": ("a cycle beside 1,000,000 ended rows; SQLite", ended.sqlite),
     "containers": (
         "suspensions in graphs beside lone ones, and reading 10,000 intents; both databases",
         containers.both,
@@ -68,9 +63,9 @@ PARTS: dict[str, tuple[str, Part]] = {
     "replicas": ("10,000 reminders, two workers; PostgreSQL", replicas.reminders),
     "killed": ("two API and two worker replicas, killed at random; PostgreSQL", replicas.killed),
     "due": ("the index of what is due with 10,000,000 rows; both databases", due_index.both),
-    "ended-postgresql": ("as ended; PostgreSQL", ended.postgresql),
+    "stores-postgresql": ("as stores; PostgreSQL", stores.postgresql),
 }
-NAMED_ONLY = {"due", "ended-postgresql"}
+NAMED_ONLY = {"due", "stores-postgresql"}
 """What takes too long to be usual."""
 
 
@@ -101,9 +96,10 @@ async def main() -> int:
     with nullcontext(False) if given.let_sleep else kept_awake() as is_awake:
         print(f"Python {sys.version}\nidle processors {'are kept awake' if is_awake else 'may sleep'}")
         await measure(wanted, given, sheet)
-    if sheet.missed:
-        print("\nmissed: " + ", ".join(sheet.missed))
-    return 1 if sheet.missed else 0
+    for what, names in (("goals that were missed, to be looked at", sheet.missed_goals), ("broken", sheet.broken)):
+        if names:
+            print(f"\n{what}:", *names, sep="\n    ")
+    return 1 if sheet.broken else 0
 
 
 async def measure(wanted: Sequence[str], given: argparse.Namespace, sheet: Sheet) -> None:

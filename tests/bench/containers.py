@@ -124,11 +124,8 @@ async def suspensions(place: Place) -> None:
                 upstream.append(await place.suspend(first))
         cost, alone = statistics.median(upstream), statistics.median(lone)
         place.note(f"suspend a lone intent, beside {dependents}", alone, "ms")
-        if dependents == 1000:
-            place.at_most(f"suspend with {dependents} dependents", cost, 150, "ms")
-            place.at_most("p99 of other requests meanwhile", _p99(meanwhile), 50, "ms")
-        else:
-            place.note(f"suspend with {dependents} dependents", cost, "ms")
+        place.note(f"suspend with {dependents} dependents", cost, "ms")
+        place.note("p99 of other requests meanwhile", _p99(meanwhile), "ms")
         if dependents == 100:
             place.at_most("the one as a multiple of the other", cost / alone, 5, "")
         else:
@@ -174,18 +171,14 @@ def _p99(found: list[float]) -> float:
 
 async def reading(place: Place) -> None:
     """A family of :data:`FAMILY`."""
-    for what, path, limit in (
-        ("a parent with its aggregate", "", 100),
-        ("its graph", "/graph", 400),
-        ("its children that wait", "/blocked", None),
-        ("1,000 children, whole", "/children", None),
+    for what, path in (
+        ("a parent with its aggregate", ""),
+        ("its graph", "/graph"),
+        ("its children that wait", "/blocked"),
+        ("1,000 children, whole", "/children"),
     ):
         times = [await took(place.caller.send("GET", f"/intents/{place.root}{path}")) for _ in range(9)]
-        name = f"{what}, of {FAMILY} intents"
-        if limit is None:
-            place.note(name, statistics.median(times), "ms")
-        else:
-            place.at_most(name, statistics.median(times), limit, "ms")
+        place.note(f"{what}, of {FAMILY} intents", statistics.median(times), "ms")
 
 
 PARTS: list[Measure] = [suspensions, reading, plans.mirrored]

