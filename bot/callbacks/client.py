@@ -19,7 +19,7 @@ import ssl
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import cache, lru_cache
+from functools import cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from weakref import WeakSet
 
@@ -140,12 +140,6 @@ def check_url(url: str, allow: Sequence[Network] = ()) -> str | None:
     """
     if len(url) > LONGEST_URL:
         return f"A URL has at most {LONGEST_URL} characters."
-    return _checked(url, tuple(allow))
-
-
-@lru_cache(maxsize=256)
-def _checked(url: str, allow: tuple[Network, ...]) -> str | None:
-    """Kept, since an agent names the same URL with every question."""
     try:
         parsed = httpx.URL(url)
         return _problem(parsed, parsed.raw_host.decode("ascii"), allow)
@@ -174,7 +168,6 @@ def _host_problem(host: str, allow: Sequence[Network]) -> str | None:
     return None
 
 
-@lru_cache(maxsize=256)
 def _target(url: str) -> yarl.URL:
     """``url`` as :func:`check_url` read it, byte for byte: yarl's own reading would quote its path anew.
 

@@ -12,12 +12,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from fnmatch import translate
-from functools import lru_cache
 
 from core.domain.people import Person, Recipient, RecipientKind, comparable_domain, parse_recipient
 
-_KEPT = 4096
-"""At most so many answers are kept."""
 _NOTHING = r"(?!)"
 """Matches nothing."""
 
@@ -27,12 +24,10 @@ def allow_list(
 ) -> Callable[[str], bool]:
     """A function that says whether a reference is ``configured`` or matches one of the shell ``patterns``. ``people``
     are those of the directory by identity, ``owners`` says whose each further address is. The function raises
-    :class:`InvalidRecipient` for a reference of no known form. It keeps its answers: it is called for every question
-    and every message, mostly about the same few people.
+    :class:`InvalidRecipient` for a reference of no known form.
     """
     any_of = re.compile("|".join(translate(_spelled(one)) for one in patterns) or _NOTHING)
 
-    @lru_cache(maxsize=_KEPT)
     def allows(reference: str) -> bool:
         recipient = parse_recipient(reference)
         if str(recipient) in configured:

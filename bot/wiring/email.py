@@ -7,6 +7,7 @@ from pathlib import Path
 from bot.config.channels import Email
 from channels.email.channel import EmailChannel
 from channels.email.mail_server import Security
+from channels.email.overrides import read_templates
 from channels.email.templates import Templates
 from core.domain.notice import WhenCut
 
@@ -32,6 +33,4 @@ def mail_templates(mail: Email, folder: Path) -> Templates:
     """Ours, and the operator's in their place."""
     if mail.templates is None:
         return Templates()
-    from channels.email.overrides import read_templates
-
     return read_templates(folder / mail.templates)

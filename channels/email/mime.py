@@ -15,7 +15,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from email.header import Header
 from email.utils import formataddr
-from functools import lru_cache
 
 _PLAIN = re.compile(r"[\x20-\x7e]{0,900}\Z")
 """RFC 5322 allows 998 octets in a line."""
@@ -69,7 +68,6 @@ def compose(headers: Mapping[str, str], text: str, html: str | None = None) -> b
     )
 
 
-@lru_cache(maxsize=256)
 def header_text(name: str, text: str) -> str:
     """Any text as the value of the header ``name``, folded if it has to be encoded."""
     flat = re.sub(r"[\x00-\x1f\x7f]+", " ", text)

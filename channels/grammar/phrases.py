@@ -36,7 +36,6 @@ _ASKS = frozenset(";\ufffd")
 _RAISED = frozenset({"<super>", "<sub>", "<fraction>"})
 
 
-@lru_cache(maxsize=1_024)
 def _asks(mark: str) -> bool:
     name = unicodedata.name(mark, "")
     return mark in _ASKS or "QUESTION MARK" in name or "INTERROBANG" in name
