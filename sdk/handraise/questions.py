@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Annotated, TypedDict
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, JsonValue, PlainValidator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, PlainValidator
 
 from handraise.closed_sets import ChoiceStyle, FallbackPolicy, Kind, PagerSeverity, ResponseType, Strategy
 
@@ -103,6 +103,10 @@ class EngagementSignals(Wire):
     context: Mapping[str, JsonValue] | None = None
 
 
+Seconds = Annotated[int, Field(ge=1, le=31_536_000)]
+Count = Annotated[int, Field(ge=1, le=100)]
+"""Of people. The limits are those of API.md §2; they are held to before anything is sent."""
+
 Choices = Sequence[SuspensionChoice | Mapping[str, JsonValue] | str]
 """A string is value and label at once."""
 
@@ -113,10 +117,10 @@ class AudienceOptions(TypedDict, total=False):
     context: Mapping[str, JsonValue] | None  # what the person needs to decide; it is shown to them
     channel_hint: str | None  # slack, email or pagerduty
     notify_to: str | None  # one recipient: an e-mail, group:NAME, slack:C…, email:x@y, pagerduty:SERVICE
-    responders: Sequence[str] | None  # who may answer
-    deadline_seconds: int | None  # of the whole window; alone it is timeout_seconds too
+    responders: Annotated[Sequence[str], Field(max_length=100)] | None  # who may answer
+    deadline_seconds: Seconds | None  # of the whole window; alone it is timeout_seconds too
     retry_policy: HumanRetryPolicy | Mapping[str, JsonValue] | None
-    confidence: float | None
+    confidence: Annotated[float, Field(ge=0, le=1)] | None
     on_behalf_of: str | None  # the person the agent works for, who may not answer for themselves
 
 
@@ -133,16 +137,16 @@ class AnyOptions(AudienceOptions, total=False):
 class InputOptions(AnyOptions, total=False):
     """What may accompany a question that is no veto window."""
 
-    timeout_seconds: int | None  # of one attempt
+    timeout_seconds: Seconds | None  # of one attempt
     fallback_policy: FallbackPolicy | None
-    answers_required: int | None  # how many people have to give the same answer; 1 is the default
+    answers_required: Count | None  # how many people have to give the same answer; 1 is the default
 
 
 class ApprovalOptions(AudienceOptions, total=False):
     """What may accompany the approval of a call (:func:`handraise.needs_approval`)."""
 
-    timeout_seconds: int | None  # of one attempt
-    answers_required: int | None  # how many people have to approve; 1 is the default
+    timeout_seconds: Seconds | None  # of one attempt
+    answers_required: Count | None  # how many people have to approve; 1 is the default
 
 
 class Options(InputOptions, total=False):
@@ -156,7 +160,7 @@ class Options(InputOptions, total=False):
     response_model: type[BaseModel] | None  # its JSON Schema becomes the form_schema; the answer is one of it
 
 
-_NOT_ASKED = {"intent_id", "idempotency_key", "response_model"}
+NOT_ASKED = {"intent_id", "idempotency_key", "response_model"}
 """Options that say how to ask, and are no part of the question."""
 
 
@@ -170,7 +174,7 @@ def body(question: str, options: Options) -> bytes:
         if name not in Options.__annotations__:
             raise TypeError(f"unexpected keyword argument {name!r}")
     given = {"question": question, **options}
-    fields = {name: value for name, value in given.items() if value is not None and name not in _NOT_ASKED}
+    fields = {name: value for name, value in given.items() if value is not None and name not in NOT_ASKED}
     if (model := options.get("response_model")) is not None:
         fields |= _form_of(model, options)
     if "choices" in fields:

@@ -1,18 +1,19 @@
 """What goes out, checked as it is written: types, ranges and closed sets, before anything is sent.
 
-Imported with the first question: the models take longer to make than all the rest. The limits are those of API.md §1
+Imported with the first question: the models take longer to make than all the rest. A field that is neither an object
+nor a list has its type and limits in :class:`handraise.Options`, and nowhere else. The limits are those of API.md §1
 and §2.
 """
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, create_model
 
-from handraise.closed_sets import ChoiceStyle, FallbackPolicy, Kind, PagerSeverity, ResponseType, Strategy
+from handraise.closed_sets import ChoiceStyle, FallbackPolicy, PagerSeverity, Strategy
+from handraise.questions import NOT_ASKED, Count, Options, Seconds
 
-_Seconds = Annotated[int, Field(ge=1, le=31_536_000)]
 _Object = dict[str, JsonValue]
 
 
@@ -28,7 +29,7 @@ class _Choice(_Strict):
     description: Annotated[str, Field(max_length=3000)] | None = None
     style: ChoiceStyle | None = None
     metadata: _Object | None = None
-    answers_required: Annotated[int, Field(ge=1, le=100)] | None = None
+    answers_required: Count | None = None
 
 
 class _Rung(_Strict):
@@ -41,7 +42,7 @@ class _Rung(_Strict):
 
 class _Policy(_Strict):
     max_attempts: Annotated[int, Field(ge=1, le=50)] | None = None
-    interval_seconds: _Seconds | None = None
+    interval_seconds: Seconds | None = None
     strategy: Strategy | None = None
     escalation_ladder: list[_Rung] | None = None
     final_fallback_policy: FallbackPolicy | None = None
@@ -57,26 +58,26 @@ class _Resume(_Strict):
     payload_schema: _Object | None = None
 
 
-class _Question(_Strict):
+class _Nested(_Strict):
+    """What is an object or a list of them: a caller may give models of their own for it, the wire has JSON alone."""
+
     question: Annotated[str, Field(min_length=1, max_length=10_000)]
-    response_type: ResponseType | None = None
     choices: Annotated[list[_Choice], Field(max_length=500)] | None = None
     context: _Object | None = None
-    channel_hint: str | None = None
-    notify_to: str | None = None
-    responders: Annotated[list[str], Field(max_length=100)] | None = None
-    answers_required: Annotated[int, Field(ge=1, le=100)] | None = None
-    timeout_seconds: _Seconds | None = None
-    deadline_seconds: _Seconds | None = None
-    fallback_policy: FallbackPolicy | None = None
     retry_policy: _Policy | None = None
-    confidence: Annotated[float, Field(ge=0, le=1)] | None = None
     decision_record: _Object | None = None
-    kind: Kind | None = None
     action: _Object | None = None
     form_schema: _Object | None = None
-    on_behalf_of: str | None = None
+    fallback_value: JsonValue = None
     resume: _Resume | None = None
+
+
+_FLAT: dict[str, Any] = {
+    name: (hint, None)
+    for name, hint in get_type_hints(Options, include_extras=True).items()
+    if name not in NOT_ASKED and name not in _Nested.model_fields
+}
+_Question = create_model("_Question", __base__=_Nested, **_FLAT)
 
 
 def check_question(content: bytes) -> bytes:
