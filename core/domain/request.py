@@ -19,7 +19,7 @@ from core.domain.policy import PolicyFields, ResolvedPolicy
 from core.domain.suspension import (
     AUTHORIZE_VETO,
     YES_NO,
-    Asked,
+    AskFields,
     Choice,
     FallbackPolicy,
     Kind,
@@ -35,7 +35,7 @@ LARGEST_STATE = 512 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class AskRequest(Asked):
+class AskRequest(AskFields):
     """A suspension as it is asked for. Absent fields are ``None`` (or empty), as on the wire."""
 
     question: str

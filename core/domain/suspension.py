@@ -214,7 +214,7 @@ class AskDigests:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class AskFields:
     """What whoever asks may say of a question, and the question keeps as it was said. A field that is added here is in
     the request and in the record.
 
@@ -239,7 +239,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Ask(Asked):
+class Ask(AskFields):
     """Everything about a suspension that never changes once it is open."""
 
     id: str

@@ -21,7 +21,7 @@ from core.domain.policy import PolicyFields, ResolvedPolicy, resolve_policy
 from core.domain.redaction.kinds import Finding
 from core.domain.redaction.redaction import Policy, Redaction
 from core.domain.request import AskRequest, AttemptProblem, action_digest, check_request, settle_choices
-from core.domain.suspension import Ask, Asked, Choice, HumanRetryPolicy, PlannedAttempt
+from core.domain.suspension import Ask, AskFields, Choice, HumanRetryPolicy, PlannedAttempt
 from core.domain.window import Window
 from core.domain.wire import instant
 from core.engine.channel_views import beside
@@ -70,7 +70,7 @@ class Draft:
     def ask(self, *, suspension_id: str, ref: str, intent_id: str, created_by: str, now: datetime) -> Ask:
         """The frozen question, opened at ``now``."""
         request, policy, window = self.request, self.resolved.policy, self.request.window
-        asked: dict[str, Any] = {one.name: getattr(request, one.name) for one in fields(Asked)}
+        asked: dict[str, Any] = {one.name: getattr(request, one.name) for one in fields(AskFields)}
         return Ask(
             id=suspension_id,
             ref=ref,
