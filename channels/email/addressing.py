@@ -1,6 +1,6 @@
-"""Addresses and message ids of our mails, made and recognised. Pure.
+"""Addresses and Message-IDs of our mails: made and recognised. Pure.
 
-Two addresses are the same mailbox if their domains are one to the DNS and their owner is one person, whatever the
+Two addresses are the same mailbox if the DNS has their domains as one and one person owns both, whatever the
 sub-address (:mod:`core.domain.people`).
 
 Source: facts on mail §B1; RFC 5321 §4.5.3.1.1 (local part of at most 64 octets), RFC 5233 (``+`` details).
@@ -20,7 +20,7 @@ from core.errors import ConfigError
 
 
 def is_same_mailbox(one: str, other: str) -> bool:
-    """Whether one person has both. RFC 5233: what stands behind a ``+`` sorts mail, and is nobody else."""
+    """Whether one person has both. RFC 5233: the detail after a ``+`` sorts mail, and names nobody else."""
     return owner(one) == owner(other)
 
 
@@ -53,7 +53,7 @@ class Mailboxes:
     @classmethod
     def of(cls, sender: str, reply_to: str | None, bounces_to: str | None = None, *, key: bytes) -> Mailboxes:
         """``sender`` as configured (``Handraise <h@example.com>``). Bounces come to ``bounces@`` the domain of
-        ``reply_to`` unless ``bounces_to`` says where. Raises :class:`ConfigError` if one is no address."""
+        ``reply_to``, or to ``bounces_to``. Raises :class:`ConfigError` if one is not an address."""
         name, _ = named_mailbox(sender)
         address = _configured("from", sender)
         if reply_to is None and bounces_to is not None:
@@ -76,27 +76,27 @@ class Mailboxes:
 
     @property
     def domain(self) -> str:
-        """What stands behind the @ in our Message-IDs."""
+        """The domain of our Message-IDs."""
         return self.reply_domain or self.sender.rpartition("@")[2]
 
     def reply_to(self, token: str) -> str | None:
-        """Where a reply with this token goes; ``None`` where replies are not set up."""
+        """The Reply-To with this token; ``None`` if replies are not set up."""
         return f"{self.reply_local}+r.{token}@{self.reply_domain}" if self.reply_local else None
 
     def bounces_to(self, delivery: str) -> str:
-        """The envelope sender: its own for each delivery where replies come in, else the plain sender (VERP)."""
+        """The envelope sender (VERP): one for each delivery if replies come in, else the plain sender."""
         if not self.reply_local:
             return self.sender
         return f"{self.bounce_local}+{self.return_id(delivery)}@{self.bounce_domain}"
 
     def return_id(self, delivery: str) -> str:
-        """What a report has to name to be believed that the mail of ``delivery`` came back: a MAC that stands in the
-        mail alone, and nowhere in the API."""
+        """A MAC that a report has to name as proof that the mail of ``delivery`` came back. It stands only in the
+        mail, never in the API."""
         raw = bytes.fromhex(delivery)
         return base64.b32encode(raw + self._mac(raw)).decode().rstrip("=").lower()
 
     def delivery_returned(self, return_id: str) -> str | None:
-        """The delivery that :meth:`return_id` was made of; ``None`` for anything that it has not made."""
+        """The delivery of a :meth:`return_id`; ``None`` for anything else."""
         if not re.fullmatch(rf"[a-zA-Z2-7]{{{RETURN_LENGTH}}}", return_id):
             return None
         known = base64.b32decode(return_id.upper())
@@ -110,11 +110,12 @@ class Mailboxes:
         return f"<n.{delivery}@{self.domain}>"
 
     def root_id(self, ref: str) -> str:
-        """The mail that every mail about one question answers. It was never sent; it holds the thread together."""
+        """The Message-ID that every mail about one question refers to. No such mail was sent; it holds the thread
+        together."""
         return f"<q.{ref}@{self.domain}>"
 
     def token_in(self, address: str) -> str | None:
-        """The reply token in an address of ours."""
+        """The reply token in our address."""
         local, _, domain = address.strip().strip("<>").casefold().rpartition("@")
         if self.reply_local is None or domain != self.reply_domain:
             return None
@@ -122,18 +123,18 @@ class Mailboxes:
         return found[1] if found else None
 
     def delivery_in(self, address: str) -> str | None:
-        """The delivery whose return id is in this envelope sender of ours (:meth:`bounces_to`)."""
+        """The delivery whose return id is in this envelope sender (:meth:`bounces_to`)."""
         detail = self._bounce_detail(address)
         return None if detail is None else self.delivery_returned(detail)
 
     def delivery_mentioned(self, address: str) -> str | None:
-        """The delivery that an envelope sender names by its bare id, as those of older versions did. Anybody who may
-        read that id can have written it."""
+        """The delivery whose bare id is in an envelope sender, as older versions wrote it. Anybody who may read that
+        id can have written it."""
         detail = self._bounce_detail(address)
         return detail if detail is not None and re.fullmatch(rf"[0-9a-f]{{{DELIVERY_LENGTH}}}", detail) else None
 
     def _bounce_detail(self, address: str) -> str | None:
-        """What stands behind the ``+``."""
+        """The detail after the ``+``."""
         local, _, domain = address.strip().strip("<>").casefold().rpartition("@")
         if self.reply_local is None or domain != self.bounce_domain:
             return None
@@ -141,15 +142,15 @@ class Mailboxes:
         return local.removeprefix(prefix) if local.startswith(prefix) else None
 
     def is_bounce_address(self, address: str) -> bool:
-        """Whether it is of the kind that envelope senders of ours are, be it one or not. Where answers come to the same
-        mailbox, only what could be one."""
+        """Whether ``address`` has the form of our envelope senders, real or not. If answers come to the same
+        mailbox, only if it could be one."""
         local, _, domain = address.strip().strip("<>").casefold().rpartition("@")
         if (self.bounce_local, self.bounce_domain) == (self.reply_local, self.reply_domain):
             return (self.delivery_in(address) or self.delivery_mentioned(address)) is not None
         return local.startswith(f"{self.bounce_local}+") and domain == (self.bounce_domain or self.domain)
 
     def is_ours(self, address: str) -> bool:
-        """Whether a mail from this address is one of ours."""
+        """Whether a mail from this address is ours."""
         local, _, domain = address.rpartition("@")
         if address == self.sender:
             return True
@@ -180,8 +181,8 @@ def _configured(key: str, value: str) -> str:
 
 
 def deliverable(to: Address) -> Address | None:
-    """``to`` as it can stand in an SMTP command: its domain in ASCII, its local part in UTF-8 if it has to be (RFC
-    6531). ``None`` if it can't."""
+    """``to`` as an SMTP command takes it: domain in ASCII, local part in UTF-8 if necessary (RFC 6531). ``None`` if
+    impossible."""
     local, _, domain = to.value.rpartition("@")
     try:
         address = f"{local}@{dns_domain(domain)}"

@@ -1,11 +1,11 @@
-"""Authentication of a mail's sender: the topmost Authentication-Results under our own MX's name is believed. Pure.
+"""Authentication of a mail's sender: only the topmost Authentication-Results with our own MX's name is believed. Pure.
 
-Everything below that field may have been written by the sender; the MX has to strip other fields that bear its name.
-So the name is compared as it stands. A spelling that the MX does not strip (an encoded word, a comment or quotes around
-it, a letter that only looks alike) is not our MX's.
+The sender may have written everything below that field; the MX has to strip other fields with its name. So the name is
+compared exactly. A spelling that the MX does not strip (an encoded word, a comment or quotes around it, a letter that
+only looks alike) is not our MX's.
 
-With ``dkim`` the signer is the sender's own domain, no more and no less. To know whose ``co.uk`` or ``github.io`` is
-takes the Public Suffix List, and an outdated list errs on the wrong side (decision 0019).
+With ``dkim`` the signer has to be exactly the sender's own domain. Organisational domains (whose is ``co.uk`` or
+``github.io``?) take the Public Suffix List, and an outdated list errs on the wrong side (decision 0019).
 
 Source: RFC 8601 §5; RFC 7489 §3.1 (alignment); facts on mail §B3.
 """
@@ -25,7 +25,8 @@ from core.domain.people import comparable_domain
 
 
 class SenderAuth(StrEnum):
-    """What makes a reply count. ``token_only`` trusts the token and the From; ``link_only`` takes no reply by mail."""
+    """The condition for a reply to count. ``token_only`` trusts the token and the From; ``link_only`` takes no reply
+    by mail."""
 
     DMARC = "dmarc"
     DKIM = "dkim"
@@ -34,8 +35,8 @@ class SenderAuth(StrEnum):
 
 
 def is_authentic(fields: Sequence[str], sender: str, mode: SenderAuth, authserv_id: str) -> bool:
-    """Whether ``sender`` (the address in From) wrote this, as far as ``mode`` asks. Never for ``link_only``. ``fields``
-    are the mail's Authentication-Results, top to bottom."""
+    """Whether ``sender`` (the address in From) wrote this, as far as ``mode`` asks. Never for ``link_only``.
+    ``fields`` are the mail's Authentication-Results, top to bottom."""
     domain = sender.rpartition("@")[2]
     match mode:
         case SenderAuth.TOKEN_ONLY:
@@ -56,15 +57,15 @@ _LONGEST_NAME = 255
 
 @dataclass(frozen=True, slots=True)
 class LastReply:
-    """When a reply last came in, and the authserv-ids of its Authentication-Results, top to bottom. Whoever wrote the
-    mail may have written these too: they help an operator to find the fault, and prove nothing."""
+    """When the last reply came in, and the authserv-ids of its Authentication-Results, top to bottom. The mail's
+    writer may have forged these: they help an operator to find the fault, and prove nothing."""
 
     at: datetime
     names: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, fields: Sequence[str], at: datetime) -> LastReply:
-        """Of a mail with these Authentication-Results: the first few names, each once."""
+        """For a mail with these Authentication-Results: the first few names, each once."""
         names = dict.fromkeys(name[:_LONGEST_NAME] for name in map(_named, fields) if name)
         return cls(at, tuple(names)[:_MOST_NAMES])
 
@@ -73,7 +74,7 @@ class LastReply:
 
     @classmethod
     def read(cls, text: str) -> LastReply:
-        """What :meth:`written` has made."""
+        """The value that :meth:`written` wrote."""
         kept = json.loads(text)
         return cls(datetime.fromisoformat(kept["at"]), tuple(kept["names"]))
 
@@ -91,13 +92,13 @@ def _dkim_passed(results: list[authres.AuthenticationResult], domain: str) -> bo
 
 
 def _property(result: authres.AuthenticationResult, name: str) -> str:
-    """``header.from``, ``header.d`` or ``header.i``: its domain. Empty if there is none, or more than one."""
+    """The domain in ``header.from``, ``header.d`` or ``header.i``. Empty if there is none, or more than one."""
     values = [one.value or "" for one in result.properties if one.type == "header" and one.name == name]
     return str(values[0]).rpartition("@")[2] if len(values) == 1 else ""
 
 
 def _our_results(fields: Sequence[str], authserv_id: str) -> list[authres.AuthenticationResult]:
-    """What our MX found; empty where it said nothing that can be read."""
+    """The results of our MX; empty if there are none that can be read."""
     for value in fields:
         if _named(value) != authserv_id.lower():
             continue

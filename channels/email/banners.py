@@ -1,8 +1,8 @@
-"""Banners: what a mail gateway writes above a mail that comes from outside. They are nobody's words. Pure.
+"""Banners: lines that a mail gateway writes above external mail. They are nobody's words. Pure.
 
-Known are those of Exchange and Outlook, Proofpoint, Mimecast and Barracuda, and the sentences that organisations
-usually set up there. Each sentence has to be one of these as a whole: "This message is external, so do not approve" is
-somebody's. An installation adds its own lines (``email.gateway_lines``).
+Known are the banners of Exchange and Outlook, Proofpoint, Mimecast and Barracuda, and the sentences that organisations
+usually set up there. Each sentence has to be one of these as a whole: a person wrote "This message is external, so do
+not approve". An installation adds its own lines (``email.gateway_lines``).
 
 Source: API.md §6 ("What a reply means"); docs/decisions/0099.
 """
@@ -141,7 +141,7 @@ _IN_JAPANESE = re.compile(
 
 
 def _is_worded(text: str) -> bool:
-    """Whether it says that a mail comes from outside, in words that are only used for that."""
+    """Whether the text says that a mail is external, in words that only banners use."""
     if _IN_JAPANESE.fullmatch(text):
         return True
     words = [word for word in Line.of(text).words if any(map(str.isalnum, word))]
@@ -151,8 +151,7 @@ def _is_worded(text: str) -> bool:
 
 
 def without_banners(lines: Sequence[str], gateway_lines: Sequence[re.Pattern[str]] = ()) -> list[str]:
-    """``lines`` without the banners at their top, and without each line that one of ``gateway_lines`` matches as a
-    whole."""
+    """``lines`` without the banners at their top, and without lines that ``gateway_lines`` match as a whole."""
     own = [line for line in lines if not any(one.fullmatch(line.strip()[:_LONGEST]) for one in gateway_lines)]
     for _ in range(_MOST_BANNERS):
         first = next((at for at, line in enumerate(own) if line.strip()), len(own))
@@ -164,7 +163,7 @@ def without_banners(lines: Sequence[str], gateway_lines: Sequence[re.Pattern[str
 
 
 def _banner_at(lines: Sequence[str], first: int) -> int:
-    """How many lines the longest banner has that begins there; 0 without one."""
+    """The length in lines of the longest banner that begins there; 0 without one."""
     block = lines[first : first + _MOST_LINES]
     end = next((at for at, line in enumerate(block) if not line.strip()), len(block))
     for size in range(end, 0, -1):

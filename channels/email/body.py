@@ -1,7 +1,7 @@
-"""Mail bodies: which part is the text, its bytes decoded, and in it the person's own words. Pure.
+"""Mail bodies: choose the text part, decode its bytes, and find the person's own words in it. Pure.
 
-A part is decoded whatever its label says. Labels that the WHATWG maps to another table are read by that table: latin-1
-is windows-1252, gb2312 is gb18030, shift_jis is windows-31j.
+A part is decoded whatever its label says. The WHATWG maps some labels to another table, and so do we: latin-1 is
+windows-1252, gb2312 is gb18030, shift_jis is windows-31j.
 
 Source: RFC 2046 §5.1 (parts), RFC 3676 (format=flowed), RFC 2045 §5.2 (the label), RFC 1468 (ISO-2022-JP); the WHATWG's
 Encoding Standard; facts on mail §B4.
@@ -51,7 +51,7 @@ _META = re.compile(rb"<meta[^>]{1,200}charset\s*=\s*[\"']?\s*([a-z0-9_:.-]{1,40}
 
 
 def decoded(data: bytes, charset: str | None) -> str:
-    """``data`` as text. A label that can't be true is not believed: nothing is lost but what no table knows."""
+    """``data`` as text. A label that can't be true is ignored: only bytes that no table knows are lost."""
     for mark, name in _MARKS:
         if data.startswith(mark):
             return data[len(mark) :].decode(name, "replace")
@@ -70,7 +70,7 @@ def decoded(data: bytes, charset: str | None) -> str:
 
 
 def charset_in_page(data: bytes) -> str | None:
-    """What an HTML page says of itself in its first kilobyte."""
+    """The charset that an HTML page names in its first kilobyte."""
     found = _META.search(data[:1_024])
     return found[1].decode("ascii") if found else None
 
@@ -106,7 +106,7 @@ def _high(pairs: bytes) -> bytes:
 
 
 def _guessed(data: bytes, name: str) -> str:
-    """A label that is wrong and no UTF-8: Japanese where it reads as Japanese, else windows-1252."""
+    """For a wrong label on bytes that are not UTF-8: Japanese if they read as Japanese, else windows-1252."""
     for one in ("cp932", "euc_jp"):
         try:
             text = data.decode(one)
@@ -129,8 +129,8 @@ _LONGEST_STUB = 300
 
 
 def body_words(message: Message, sender: str, gateway_lines: Sequence[re.Pattern[str]] = ()) -> OwnWords:
-    """The person's own words: of the plain text, or of the HTML if the plain text has none. What stands below the name
-    of ``sender`` ("Alice Doe <alice@example.com>") is apart from them. Whatever the mail says otherwise is a doubt."""
+    """The person's own words: from the plain text, or from the HTML if the plain text has none. The lines below the
+    name of ``sender`` ("Alice Doe <alice@example.com>") are kept apart. If the parts disagree, that is a doubt."""
     words = _words(message, gateway_lines)
     if (unreadable := kind_of(message, words.lines)) is not None:
         return OwnWords(writer=sender, unreadable=unreadable)
@@ -166,7 +166,7 @@ def _doubt_of_page(page: HtmlText, shown: OwnWords) -> str | None:
 
 
 def _agree(words: OwnWords, shown: OwnWords) -> bool:
-    """Whether both parts say the same above the quote. A signature may stand in one of them alone."""
+    """Whether both parts say the same above the quote. A signature may be in only one of them."""
     if words.below != shown.below:
         return False
     alike = _said(words.lines) == _said(shown.lines)
@@ -178,7 +178,7 @@ def _said(lines: Sequence[str]) -> list[str]:
 
 
 def _is_stub(lines: tuple[str, ...]) -> bool:
-    """Whether the text only says that there is HTML."""
+    """Whether the text only says that there is an HTML part."""
     text = " ".join(lines)
     return bool(text) and len(text) <= _LONGEST_STUB and STUB.match(text) is not None
 
@@ -186,7 +186,7 @@ def _is_stub(lines: tuple[str, ...]) -> bool:
 def _body_parts(message: Message) -> dict[str, list[Message]]:
     """The text parts of the body by type, in order; attachments and mails inside the mail are left out.
 
-    All of them: a mail program splits what somebody wrote around a picture, and the condition may stand below it.
+    All parts count: a mail program splits a text around a picture, and the condition may stand below it.
     """
     found: dict[str, list[Message]] = {}
     waiting, seen = [message], 0
@@ -223,7 +223,7 @@ def _text(part: Message) -> str:
 
 
 def _unflowed(text: str, kept: str) -> str:
-    """Lines that the mail program wrapped, as they were typed; ``kept`` is what stays of the space they flow on by.
+    """Lines that the mail program wrapped, as they were typed; ``kept`` is what stays of the space at a soft line end.
 
     Source: RFC 3676 §4.1 to §4.4.
     """

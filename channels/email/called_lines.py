@@ -1,8 +1,7 @@
-"""Called lines: what of a reply its writer has called their signature, and what they may call so. Pure.
+"""Called lines: the lines of a reply that its writer has called their signature, and lines that they may call so. Pure.
 
-Such a line is nobody's words at its place, above the answer or below it. What is left begins with the first own line,
-whatever it says: a reply that is nothing but called lines is read as it is. A line that is an option by itself is never
-part of a signature.
+A called line above or below the answer is nobody's words. The rest begins with the first own line, whatever it says: a
+reply of only called lines is read as it is. A line that is an option by itself is never part of a signature.
 
 Source: API.md §6 ("What a reply means"); docs/decisions/0102.
 """
@@ -43,8 +42,8 @@ def without_called(words: OwnWords, called: KnownLines, choices: Sequence[Notice
 def offer_of(
     words: OwnWords, choices: Sequence[NoticeChoice], first: int | None, known: Circumstances = UNKNOWN
 ) -> SignatureOffer | None:
-    """The lines around the one line that is an option by itself, if there is one such: what could speak, above it or
-    below. ``first`` is the option that may be confirmed with them."""
+    """The lines that could speak, around the only line that is an option by itself; ``None`` without such a line.
+    ``first`` is the option that may be confirmed with them."""
     names = Names.of(choices)
     found = [at for at, line in enumerate(words.lines) if option_alone(line, names, known) is not None]
     if len(found) != 1 or words.doubt is not None:

@@ -43,7 +43,7 @@ class EmailChannel:
         tells_endings: bool = True,
     ) -> None:
         """``sender`` is From as configured. Without ``reply_to`` nobody can answer by mail, only by the link.
-        ``returns_key`` makes what a mail is known by when it comes back.
+        ``returns_key`` makes the ids that mark a mail when it bounces.
 
         Raises :class:`core.errors.ConfigError`.
         """
@@ -62,11 +62,11 @@ class EmailChannel:
         return await self._deliver(mail, sending)
 
     async def withdraw(self, ending: Ending, receipt: Receipt, sending: Sending) -> Delivery:
-        """A mail can't be taken back: nothing is sent, so that nobody's phone rings once more for nothing."""
+        """A mail can't be taken back. Nothing is sent, so that no phone rings once more for nothing."""
         return Delivered(receipt)
 
     async def recover(self, ref: str, to: Address, sending: Sending) -> Unconfirmed:
-        """Nobody can say whether a mail has arrived. If it has, it looks as if it still asked."""
+        """Nobody can say whether a mail has arrived. If it has, it looks as if the question were still open."""
         return Unconfirmed({"message_id": self.ours.message_id(sending.id)})
 
     async def tell(self, message: Message, to: Address, sending: Sending) -> Delivery:
@@ -82,9 +82,8 @@ class EmailChannel:
         await self._smtp.close()
 
     async def _deliver(self, mail: OutgoingMail, sending: Sending) -> Delivery:
-        """What may have arrived is sent once more, and not a third time: somebody's mailbox would fill with it while
-        the server goes on losing its word. The ladder goes on instead (facts on mail §F).
-        """
+        """A mail in doubt is sent once more, and not a third time: a server that keeps losing its reply would fill
+        the mailbox. The ladder goes on instead (facts on mail §F)."""
         outcome = await self._smtp.deliver(mail)
         if isinstance(outcome, Ambiguous) and sending.ambiguous:
             return Refused(f"{outcome.reason}_twice")

@@ -1,6 +1,7 @@
 """Choice views: each choice of a question as a button, and as a link that begins a reply. Pure.
 
-A reply that a link begins has to be read as it is, so a choice is written in the first way that can name no other one.
+The reply that a link begins has to be read as that choice, so it has the first name of the choice that can mean no
+other.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class ChoiceView:
 
 @dataclass(frozen=True, slots=True)
 class Replying:
-    """How a reply to this mail begins: where it goes, its subject, and which choices its words are read against."""
+    """The parts of a mailto link: its address, its subject, and the choices that its words are read against."""
 
     to: str
     subject: str
@@ -70,7 +71,7 @@ def options(
 
 
 def _by_name(choices: Iterable[NoticeChoice]) -> Mapping[str, set[int]]:
-    """The choices by what they are called, and by what a name begins with, up to a bracket."""
+    """The choices by their names, and by the beginning of a name, up to a bracket."""
     found: dict[str, set[int]] = {}
     for choice in choices:
         for name in (plain(choice.label).casefold(), plain(choice.value).casefold()):
@@ -84,9 +85,8 @@ _CODE = re.compile(r"[A-Za-z]+-?[0-9]+")
 
 
 def _mailto(replying: Replying, choice: NoticeChoice, longest: int, by_name: Mapping[str, set[int]]) -> str | None:
-    """A link that opens a reply with the choice already written, and room for a reason: the first way to write it that
-    can name no other choice (``channels.grammar.names``).
-    """
+    """A link that opens a reply with the choice already written, and room for a reason. The choice is written in the
+    first way that can name no other choice (``channels.grammar.names``)."""
     start = f"mailto:{quote(replying.to, safe='@')}?subject={quote('Re: ' + replying.subject, safe='')}&body="
     number, code = str(choice.number), choice.value if _CODE.fullmatch(choice.value) else ""
     ways = (_numbered(choice, longest), f"{number})", longest), (number, number, LONGEST_MAILTO), (code, code, longest)
@@ -99,7 +99,7 @@ def _mailto(replying: Replying, choice: NoticeChoice, longest: int, by_name: Map
 
 @lru_cache(maxsize=4_096)
 def _numbered(choice: NoticeChoice, longest: int) -> str:
-    """The choice's number and label in one line; empty if that may be taken for something else: wrapped, a quote, an
+    """The choice's number and label in one line; empty if that could be read as something else: wrapped, a quote, an
     automatic reply, a question."""
     written = f"{choice.number}) {one_line(choice.label, longest)}"
     lines, shown = own_words(prefilled(written)).lines, plain(written)
@@ -110,7 +110,7 @@ def _numbered(choice: NoticeChoice, longest: int) -> str:
 
 
 def prefilled(written: str) -> str:
-    """A reply that a link begins: it has to be read as it is, whether or not somebody adds a reason."""
+    """The reply that a link begins. It has to be read as the choice, with or without a reason added."""
     return f"{written}\r\n\r\n{REASON_HEAD} \r\n"
 
 

@@ -1,4 +1,5 @@
-"""Classification: what kind of mail came in. Only a reply may ever answer; nothing else is written back to. Pure.
+"""Classification: the kind of an incoming mail. Only a reply may ever answer, and only a reply is written back to.
+Pure.
 
 The order matters: sanity, bounce, automatic reply, list, loop. A mail to one of our envelope senders, or from nobody
 (``<>``), is never a reply, but may be an out-of-office note: RFC 3834 §4 sends those there.
@@ -159,8 +160,8 @@ _LIST_HEADERS = frozenset({"list-id", "list-post", "mailing-list", "x-mailing-li
 
 
 def classify(head: MailHead, ours: Mailboxes, sender: str | None = None, recipients: Sequence[str] = ()) -> MailKind:
-    """The kind of a mail that could be parsed. ``sender`` is MAIL FROM (empty for ``<>``, ``None`` if nobody knows)
-    and ``recipients`` RCPT TO."""
+    """The kind of a mail that could be parsed. ``sender`` is MAIL FROM (empty for ``<>``, ``None`` if unknown) and
+    ``recipients`` RCPT TO."""
     reported = _reported(head)
     if reported is not None:
         return reported
@@ -179,7 +180,7 @@ _REPORTS = {"disposition-notification": MailKind.RECEIPT, "feedback-report": Mai
 
 
 def _reported(head: MailHead) -> MailKind | None:
-    """What a machine made to report on a mail of ours, in form or by who sent it."""
+    """The kind of a machine's report on our mail, by its form or its sender."""
     if head.content_type == "multipart/report":
         return _REPORTS.get(head.report_type, MailKind.BOUNCE)
     if head.report_type or "x-failed-recipients" in head.names:
@@ -188,13 +189,13 @@ def _reported(head: MailHead) -> MailKind | None:
 
 
 def _came_back(head: MailHead, ours: Mailboxes, recipients: Sequence[str]) -> bool:
-    """To an envelope sender of ours, where only machines write."""
+    """Whether the mail came to our envelope sender, where only machines write."""
     return any(map(ours.is_bounce_address, [*recipients, *head.addressed("Delivered-To", "To")]))
 
 
 def is_away(head: MailHead) -> bool:
-    """Whether an automatic reply says that its sender is not there: made by a program that answers for a person
-    (RFC 3834 §5), not by a list or a machine that nobody reads."""
+    """Whether an automatic reply says that its sender is away: made by a program that answers for a person (RFC 3834
+    §5), not by a list or by a machine that nobody reads."""
     if head.author is None or _is_no_reply(head.author) or head.names & _LIST_HEADERS:
         return False
     return head.submitted.startswith("auto-replied") or bool(
@@ -211,7 +212,7 @@ def _is_automatic(head: MailHead) -> bool:
 
 
 def _subject(head: MailHead) -> str:
-    """With each letter and its accent as one sign: some programs write them as two."""
+    """The subject with each letter and its accent as one sign: some programs write two."""
     return unicodedata.normalize("NFC", head.subject)
 
 
@@ -220,5 +221,5 @@ def _is_no_reply(author: str) -> bool:
 
 
 def _is_our_own(head: MailHead, ours: Mailboxes) -> bool:
-    """A mail of ours that came back: forwarded by a rule, or sent round by two machines that answer each other."""
+    """Whether our own mail came back: forwarded by a rule, or by two machines that answer each other."""
     return (head.author is not None and ours.is_ours(head.author)) or ours.is_our_message_id(head.message_id)

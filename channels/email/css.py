@@ -1,7 +1,7 @@
-"""CSS of a reply: whether a browser would show what it styles. Pure.
+"""CSS of a reply: whether a browser would show the styled text. Pure.
 
-Nobody can list all ways to hide a word, so the known few properties are listed that hide none, each with the values
-that are judged: every other one is a doubt. Source: CSS Syntax 3 (by tinycss2), CSS 2.2; docs/decisions/0100.
+Nobody can list all ways to hide a word. So the list has the few known properties that hide nothing, with the values
+that are judged. Every other property is a doubt. Source: CSS Syntax 3 (by tinycss2), CSS 2.2; docs/decisions/0100.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Visibility(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class TextStyle:
-    """What declarations do to text: its ``size`` in pixels, or the ``factor`` by which it is smaller."""
+    """The effect of declarations on text: its ``size`` in pixels, or the ``factor`` by which it is smaller."""
 
     sight: Visibility = Visibility.SHOWN
     struck: bool = False
@@ -71,14 +71,14 @@ _LONGEST_STYLE = 4_000
 
 @lru_cache(maxsize=512)
 def style_of(text: str, *, without: frozenset[str] = NOTHING) -> TextStyle:
-    """What ``style="…"`` does. Properties in ``without`` count for nothing."""
+    """The effect of ``style="…"``. Properties in ``without`` are ignored."""
     if len(text) > _LONGEST_STYLE:
         return TextStyle(Visibility.UNSURE)
     return judged(tinycss2.parse_blocks_contents(text, skip_comments=True, skip_whitespace=True), without=without)
 
 
 def judged(content: Iterable[Node], *, without: frozenset[str] = NOTHING) -> TextStyle:
-    """What a block of declarations does. Anything else in it is a doubt."""
+    """The effect of a block of declarations. Anything else in it is a doubt."""
     style = TextStyle()
     for one in content:
         style |= _judge(one, without=without) if isinstance(one, Declaration) else TextStyle(Visibility.UNSURE)

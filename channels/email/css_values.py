@@ -1,7 +1,7 @@
-"""Colours and lengths of CSS: whether letters in them are seen. Pure.
+"""Colours and lengths of CSS: whether text in them can be seen. Pure.
 
-Colours are judged without the cascade. Text has to be dark and what lies behind it light, so that any two of them can
-be told apart; a mail in light letters on black is a doubt.
+Colours are judged without the cascade. Text has to be dark and its background light, so that any two of them differ; a
+mail in light letters on black is a doubt.
 
 Source: CSS Values 4, CSS Color 4 (by tinycss2), WCAG 2.1 (relative luminance); docs/decisions/0100.
 """
@@ -41,7 +41,7 @@ def is_light(value: str) -> bool:
 
 
 def is_background(value: str) -> bool:
-    """Whether it may stand in ``background``: a light colour, or where a picture would lie."""
+    """Whether ``value`` is allowed in ``background``: a light colour, or the position of a picture."""
     return _PLACED.fullmatch(value) is not None or is_light(value)
 
 
@@ -51,7 +51,8 @@ _UNKNOWN = float("nan")
 
 @lru_cache(maxsize=512)
 def _luminance(value: str, least_alpha: float, unseen_alpha: float = -1.0) -> float:
-    """Of a colour that is ``least_alpha`` opaque or more, on white; one of ``unseen_alpha`` is white."""
+    """The luminance on white of a colour that is at least ``least_alpha`` opaque; a colour of ``unseen_alpha``
+    counts as white."""
     colour = parse_color(value)
     if not isinstance(colour, Color):
         return _UNKNOWN

@@ -1,10 +1,10 @@
-"""Reports of mail servers and programs about a mail of ours: delivered, delayed, failed, read, complained of. Pure.
+"""Reports of mail servers and mail programs about our mail: delivered, delayed, failed, read, complained of. Pure.
 
-A delivery report names each recipient with an action and a status. Mail servers without it (qmail, old Exim) write
-text, which is read as far as it is theirs: above the copy of our own mail.
+A delivery report names each recipient with an action and a status. Mail servers without delivery reports (qmail, old
+Exim) write text. Of it, only the server's own words count: those above the copy of our mail.
 
 Source: RFC 3464 (delivery reports), RFC 3463 (status codes), RFC 8098 (disposition), RFC 5965 (abuse), RFC 6522
-(what holds them); facts on mail §B3.
+(multipart/report); facts on mail §B3.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _PERMANENT = "5.0.0"
 
 
 class ReportVerdict(StrEnum):
-    """What a report says of one recipient."""
+    """A report's verdict on one recipient."""
 
     REFUSED = "refused"
     """It will never be delivered: ``failed`` with a status of class 5."""
@@ -78,16 +78,16 @@ class Fate:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """``original`` is the Message-ID of the mail that it is about, empty if it does not come with it; ``return_ids``
-    are what it brings back of that mail's envelope and header, in whatever words."""
+    """``original`` is the Message-ID of the reported mail, empty if the report does not have it. ``return_ids`` are
+    all ids that it brings back from that mail's envelope and header."""
 
     fates: tuple[Fate, ...]
     original: str = ""
     return_ids: tuple[str, ...] = ()
 
     def about(self, addresses: frozenset[str]) -> tuple[ReportVerdict, str]:
-        """What it says of the recipient with any of ``addresses``, and the status code: the worst, where it speaks of
-        them twice. A text that names nobody is about whom it was sent to."""
+        """The verdict and status code for the recipient with any of ``addresses``: the worst if there are two. A
+        text that names nobody is about the mail's own recipient."""
         mine = [one for one in self.fates if not one.addresses or one.addresses & addresses]
         if not mine:
             return (ReportVerdict.OTHER_RECIPIENT if self.fates else ReportVerdict.UNCLEAR), ""
@@ -107,7 +107,7 @@ def read_report(message: Message) -> Report:
 
 
 def _parts(message: Message) -> Iterator[Message]:
-    """The parts of the report itself; what is inside the returned mail is not ours to read."""
+    """The parts of the report itself, without those inside the returned mail."""
     waiting = [message]
     for _ in range(_MOST_PARTS):
         if not waiting:
@@ -120,7 +120,7 @@ def _parts(message: Message) -> Iterator[Message]:
 
 
 def _fates(part: Message) -> Iterator[Fate]:
-    """Of a ``message/delivery-status``: a group of fields for the mail, then one for each recipient."""
+    """From a ``message/delivery-status``: a group of fields for the mail, then one for each recipient."""
     groups = part.get_payload()
     if part.get_content_type() not in {"message/delivery-status", "message/global-delivery-status"}:
         return
@@ -135,7 +135,7 @@ def _fates(part: Message) -> Iterator[Fate]:
 
 
 def _envelope_ids(part: Message) -> Iterator[str]:
-    """What the report says our ENVID was (RFC 3464 §2.2.1)."""
+    """Our ENVIDs in the report (RFC 3464 §2.2.1)."""
     groups = part.get_payload()
     if part.get_content_type() not in {"message/delivery-status", "message/global-delivery-status"}:
         return
@@ -145,7 +145,7 @@ def _envelope_ids(part: Message) -> Iterator[str]:
 
 
 def _copy(part: Message) -> Message | None:
-    """The mail that came back, whole or its head alone."""
+    """The returned mail, whole or only its head."""
     inner = part.get_payload()
     if part.get_content_type() in {"message/rfc822", "message/global"} and isinstance(inner, list) and inner:
         return inner[0] if isinstance(inner[0], Message) else None
@@ -155,7 +155,7 @@ def _copy(part: Message) -> Message | None:
 
 
 def _told(message: Message, parts: list[Message]) -> tuple[Fate, ...]:
-    """One fate for everybody, out of the server's own words."""
+    """One fate for all recipients, from the server's own words."""
     text = next((_text(part) for part in parts if part.get_content_type() == "text/plain"), "")
     copy = _COPY_BEGINS.search(text)
     said = text[: copy.start()] if copy else text

@@ -1,4 +1,4 @@
-"""Example mails, one of each kind, made up.
+"""Example mails, one of each kind.
 
 Templates are tried with them before the service starts, and ``handraise mail preview`` writes them.
 """
@@ -201,7 +201,7 @@ MESSAGES: Mapping[str, Message] = {
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A mail that a template is tried with; ``name`` is the file's in a preview."""
+    """A mail to try a template with; ``name`` is the file name in a preview."""
 
     name: str
     content: Notice | Message

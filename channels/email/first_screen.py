@@ -1,15 +1,15 @@
-"""First screen: what a phone shows of the mail that asks before anybody scrolls, 375 × 667 CSS pixels. Pure.
+"""First screen: the part of a mail that a phone shows before anybody scrolls, 375 × 667 CSS pixels. Pure.
 
-Headline, what silence does, question, action and choices are to stand on it. If they don't all fit:
+It should have the headline, what silence does, the question, the action and the choices. If they don't all fit:
 
-- the action is set more densely, what is deep in it on one line; then short choices stand in two columns; then question
-  and action are in smaller type;
+- the action is set more densely, with its deep parts on one line; then short choices stand in two columns; then
+  question and action are in smaller type;
 - if the mail can approve nothing, question and action begin above the buttons, and stand below them as a whole;
-- else both stand whole above the buttons, wherever these come to be: nobody approves what they were not shown. The
+- else both stand whole above the buttons, wherever these then are: nobody approves what they were not shown. The
   choices are named at the top.
 
-Heights are estimated from the letters, a little high: tests/browser/test_mail_browser.py measures what comes of it.
-Source: docs/decisions/0101.
+Heights are estimated from the letters, a little high: tests/browser/test_mail_browser.py measures the result. Source:
+docs/decisions/0101.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _SMALL = _Type((22, 33), (19, 38), (15, 40))
 
 
 class Choosable(Protocol):
-    """A choice as far as it is measured and named."""
+    """A choice's size and name."""
 
     @property
     def number(self) -> int: ...
@@ -73,8 +73,8 @@ class Choosable(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is to stand above the buttons. ``actions`` are ways to write the action, the most readable one first;
-    ``open_first``: there are *Open* and the negative choices alone. ``hidden``: a line says that a part is hidden."""
+    """The content above the buttons. ``actions`` are ways to write the action, the most readable one first;
+    ``open_first``: only *Open* and the negative choices have buttons. ``hidden``: a line says that a part is hidden."""
 
     silence: str
     question: str
@@ -92,8 +92,8 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """How a mail is set. ``action`` is the text of what will run. The openings stand above the buttons if the whole
-    stands below them. ``named`` are the choices, if their buttons may come later than the first screen. ``small`` is
+    """The layout of a mail. ``action`` is the text of the action. The openings stand above the buttons if the whole
+    texts stand below them. ``named`` are the choices, if their buttons may be below the first screen. ``small`` is
     the type of question and action; choices stand ``beside`` each other."""
 
     action: str | None = None
@@ -105,7 +105,7 @@ class Setting:
 
 
 def set_for_a_phone(asked: Asked) -> Setting:
-    """The first way in which all of it is on the first screen; else what comes nearest."""
+    """The first layout that fits the first screen; else the nearest."""
     ways = list(_ways(asked))
     for way in ways:
         if _height(asked, way) <= HEIGHT:
@@ -118,7 +118,7 @@ def set_for_a_phone(asked: Asked) -> Setting:
 
 
 def _ways(asked: Asked) -> Iterator[Setting]:
-    """From the most readable one to the densest."""
+    """Layouts from the most readable one to the densest."""
     columns = (False, True) if _may_stand_beside(asked.choices) else (False,)
     looks = [*((False, beside) for beside in columns), (True, columns[-1])]
     for small, beside in looks:
@@ -134,7 +134,7 @@ def _may_stand_beside(choices: Sequence[Choosable]) -> bool:
 
 
 def _height(asked: Asked, way: Setting) -> int:
-    """Pixels down to the last button."""
+    """Pixels from the top to the end of the last button."""
     type_ = _SMALL if way.small else _USUAL
     silence = _SILENCE_LINE * _lines(asked.silence, _SILENCE_COLUMNS)
     above = _TOP + silence + _question(asked.question, type_) + _RISK * asked.risk
@@ -174,7 +174,7 @@ def _button(choice: Choosable, label: int, description: int) -> int:
 
 
 def _question_opening(text: str) -> str | None:
-    """What of a question stands above the buttons that approve nothing; ``None`` if all of it does."""
+    """The beginning of a question that stands above buttons that approve nothing; ``None`` if all of it does."""
     is_long = len(text) > LONG_QUESTION or _lines(text, _USUAL.long[1]) > 2 * _OPENING_LINES
     return shortened(" ".join(text.split()), _OPENING) if is_long else None
 
@@ -191,7 +191,7 @@ _WIDE = re.compile("[A-ZmwÄÖÜ%@—…\u0370-\u04ff]")
 
 
 def _lines(text: str, columns: int, *, mono: bool = False) -> int:
-    """How many lines ``text`` is wrapped into; no more of it is looked at than fills the screen."""
+    """How many lines ``text`` is wrapped into, counted only until the screen is full."""
     count = 0
     for line in text[:_ENOUGH].split("\n"):
         count, left = count + 1, float(columns)

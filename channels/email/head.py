@@ -1,8 +1,7 @@
-"""The head of a mail, read once and without trust: the fields by which anything is decided here, and the addresses in
-them. Pure.
+"""The head of a mail: parse its fields and addresses once, and trust none of them. Pure.
 
-Encoded words (RFC 2047) are decoded in words that people read alone. In an address, or in what our own mail server
-wrote, they mean nothing (RFC 2047 §5).
+Encoded words (RFC 2047) are decoded only in fields that people read. In an address, or in our own mail server's fields,
+they mean nothing (RFC 2047 §5).
 
 Source: facts on mail §B1, §B3.
 """
@@ -53,14 +52,14 @@ _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*(?:"|(\\?)\Z)', re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class MailHead:
-    """Nothing in it is verified.
+    """The parsed head. Nothing in it is verified.
 
-    ``report_type`` is ``delivery-status``, ``disposition-notification`` or ``feedback-report``, empty for what is no
-    report. ``names`` are those of all fields, in lower case. ``writer`` is the first From in words
-    (``Alice Doe <alice@example.com>``), ``author`` the one address in it, ``sender`` the same if there is one From
-    alone. ``submitted`` is the keyword of Auto-Submitted. ``results`` are the fields Authentication-Results, top to
-    bottom. ``to`` are the addresses in To if there is one such field, ``answers_to`` the Message-IDs in In-Reply-To and
-    References as they stand there.
+    ``report_type`` is ``delivery-status``, ``disposition-notification`` or ``feedback-report``, empty if it is not a
+    report. ``names`` are those of all fields, in lower case. ``writer`` is the first From with its name (``Alice Doe
+    <alice@example.com>``), ``author`` the one address in it; ``sender`` is the same if there is only one From.
+    ``submitted`` is the keyword of Auto-Submitted. ``results`` are the fields Authentication-Results, top to bottom.
+    ``to`` are the addresses in To if there is one such field. ``answers_to`` are the Message-IDs in In-Reply-To and
+    References, as written.
     """
 
     content_type: str
@@ -95,8 +94,8 @@ def read_head(message: Message) -> MailHead:
         return _decoded(fields[name][0]) if fields[name] else ""
 
     def only(name: str) -> str:
-        """The one field of this name; empty if there are two. A signature covers the lower one, and what somebody has
-        put on top of it later is not its writer's (RFC 6376 §5.4.2; RFC 5322 §3.6 allows one)."""
+        """The field of this name; empty if there are two. A signature covers the lower one, and another person may
+        have added the upper one (RFC 6376 §5.4.2; RFC 5322 §3.6 allows one)."""
         return fields[name][0] if len(fields[name]) == 1 else ""
 
     writer = first("From")
@@ -121,8 +120,7 @@ def read_head(message: Message) -> MailHead:
 
 
 def _fields(message: Message) -> Mapping[str, list[str]]:
-    """The first fields of each name that is read, top to bottom, as :func:`raw_values`. The head is gone through
-    once."""
+    """The first fields of each name that is read, top to bottom, as :func:`raw_values`, in one pass over the head."""
     fields: dict[str, list[str]] = {name: [] for name in _READ.values()}
     for found, value in message.raw_items():
         name = _READ.get(found.casefold())
@@ -141,13 +139,13 @@ def _report_type(message: Message) -> str:
 
 
 def raw_values(message: Message, name: str) -> list[str]:
-    """The first fields of this name, top to bottom, unfolded and cut to a sane length, encoded words as they are."""
+    """The first fields of this name, top to bottom, unfolded and cut to a sane length. Encoded words are kept."""
     mine = (value for found, value in message.raw_items() if found.casefold() == name.casefold())
     return [_unfolded(value) for value in islice(mine, _MOST_FIELDS)]
 
 
 def header_values(message: Message, name: str) -> list[str]:
-    """As :func:`raw_values`, for words that people read: encoded words are decoded."""
+    """:func:`raw_values` for fields that people read: encoded words are decoded."""
     return [_decoded(value) for value in raw_values(message, name)]
 
 
@@ -191,14 +189,14 @@ def _senders_in(value: str) -> Sequence[str]:
 
 
 def _unquoted(value: str) -> str:
-    """Without quoted strings; a quote that nothing closes is a mark like any other."""
+    """``value`` without quoted strings; an unclosed quote is an ordinary character."""
     return _QUOTED.sub(lambda quoted: " " if quoted[1] is None else f" {quoted[0][1:]}", value)
 
 
 def mailbox_in(value: str) -> str | None:
-    """The one address of a From field, lower case; ``None`` if it holds none, or more than one that could be meant.
+    """The one address of a From field, lower case; ``None`` if it has none, or could mean more than one.
 
-    Stricter than RFC 5322 on purpose: what two programs read differently authenticates nobody.
+    Stricter than RFC 5322 on purpose: a field that two programs read differently authenticates nobody.
     """
     bare = _unquoted(value).strip()
     angle = re.fullmatch(r"([^<>,;]*)<\s*([^<>\s]+)\s*>\s*(?:\([^()]*\))?", bare)

@@ -1,8 +1,8 @@
-"""HTML of a reply as lines of text, with what is quoted or signed marked as in plain text. Pure.
+"""HTML of a reply as lines of text, with quotes and signatures marked as in plain text. Pure.
 
 A quoted container becomes a line ``>``, a signature ``-- ``, the head of a quoted mail a separator: so one trimmer
-reads both. All text is taken, and whether a browser would show it is told apart (``channels.email.shown``): of what is
-hidden nothing decides, and nothing is lost. Source: facts on mail §B4; docs/decisions/0100.
+reads both. All text is taken, and whether a browser would show it is told apart (``channels.email.shown``): hidden text
+decides nothing, and nothing is lost. Source: facts on mail §B4; docs/decisions/0100.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ _NEVER_ENDS = re.compile(r"</(?=(?:body|html)\b)", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class HtmlText:
-    """The ``text`` of a page, line by line. ``sight``: whether a browser would show all of it that stands above the
-    quote. ``pictured`` are the words that pictures there are described by."""
+    """The ``text`` of a page, line by line. ``sight``: whether a browser would show all of it above the quote.
+    ``pictured`` are the descriptions (alt texts) of pictures there."""
 
     text: str = ""
     sight: Visibility = Visibility.SHOWN
@@ -62,8 +62,8 @@ class HtmlText:
 
 
 def read_page(html: str, *, is_alone: bool = True, is_cut: bool = False) -> HtmlText:
-    """Empty if there is no text, or it can't be read. ``is_alone``: no plain text tells what the page says, so all
-    that could hide any of it counts. ``is_cut``: the page goes on, and this is its beginning."""
+    """Empty if there is no text, or it can't be read. ``is_alone``: there is no plain part, so everything that could
+    hide text counts. ``is_cut``: this is only the beginning of the page."""
     parser = etree.HTMLParser(encoding="utf-8", remove_pis=True, no_network=True)
     page = _EMBEDDED.sub("", html) if "data:" in html.lower() else html
     # no NUL may go: "<\0style>" is no tag
@@ -84,8 +84,8 @@ def read_page(html: str, *, is_alone: bool = True, is_cut: bool = False) -> Html
 
 @dataclass(slots=True)
 class _Open:
-    """An element whose children are gone through: what closes it, whether a quote of ours may begin in it, how large
-    its letters are, and the number of its next item if it is a numbered list."""
+    """An open element: what closes it, whether our quote may begin in it, its letter size, and the number of its
+    next item if it is a numbered list."""
 
     element: etree._Element
     closing: str
@@ -97,7 +97,7 @@ class _Open:
 @dataclass(slots=True)
 class _Collected:
     """The pieces of a page's text. ``doubts`` and ``pictured`` have the number of the piece that follows them.
-    ``is_above``: no quote of ours has begun."""
+    ``is_above``: no quote of our mail has begun."""
 
     judge: Judge
     is_alone: bool
@@ -109,7 +109,7 @@ class _Collected:
     judgements: int = 0
 
     def read(self, rest: Visibility) -> HtmlText:
-        """What was collected; ``rest`` is how much is seen of what could not be."""
+        """The collected text; ``rest`` is the visibility of all that could not be collected."""
         lines = "".join(self.pieces).removesuffix(_BREAK).split(_BREAK)
         text = "\n".join([" ".join(line.split()) if line else "" for line in lines])
         quoted = quoted_from(text)
@@ -121,7 +121,7 @@ class _Collected:
         return HtmlText(text, max([self.judge.sight, *sights, *below]), tuple(pictured))
 
     def _doubt(self, sight: Visibility) -> None:
-        """The first is enough: it stands above every other."""
+        """Keeps only the first: it stands above every other."""
         if sight is not Visibility.SHOWN:
             self.doubts.append((len(self.pieces), sight))
             self.is_judged = self.is_judged or sight >= self.judge.enough
@@ -133,7 +133,7 @@ class _Collected:
             self._doubt(Visibility.UNSURE)
 
     def collect(self, root: etree._Element) -> None:
-        """Depth first, without recursion: a reply may be nested as deep as the parser lets it."""
+        """Depth first, without recursion: a reply may be nested as deep as the parser allows."""
         element: etree._Element | None = root
         parents = [_Open(root, "", quotable=True, size=USUAL_SIZE, number=None)]
         while element is not None:
@@ -150,8 +150,7 @@ class _Collected:
             element = following
 
     def _enter(self, element: etree._Element, around: _Open) -> tuple[str, _Open | None]:
-        """Takes what stands before an element and its text. Returns what closes it and, if it is read, what is open
-        then."""
+        """Takes the text before an element and in it. Returns what closes it and, if it is read, the open element."""
         tag = element.tag
         if not isinstance(tag, str):
             if self.is_above and is_for_outlook(element):
@@ -177,7 +176,7 @@ class _Collected:
         return closing, _Open(element, closing, quotable, size, _first_number(element) if tag == "ol" else None)
 
     def _judged(self, element: etree._Element, tag: str, size: float, *, is_whole: bool) -> float:
-        """Returns the size of the letters in it. ``is_whole``: nothing in it is gone through."""
+        """Returns its letter size. ``is_whole``: nothing in it is visited."""
         if tag in _UNSEEN - {"script"} or _is_title(element, tag):
             return size
         if not self.is_above:
@@ -192,8 +191,8 @@ class _Collected:
         return inner
 
     def _drawn(self, element: etree._Element, tag: str, around: _Open) -> tuple[str, str]:
-        """What a reader sees before the text of an element and after it: also a sign sent as a picture, a field that
-        is filled in, the number of an item."""
+        """What a reader sees before and after an element's text: also a sign sent as a picture, a filled-in field,
+        the number of an item."""
         opening, closing = _SPACING.get(tag, _INLINE)
         if tag == "img":
             described = element.get("alt") or ""
@@ -237,7 +236,7 @@ def _has_words(element: etree._Element) -> bool:
 
 
 def _is_plain_picture(element: etree._Element) -> bool:
-    """Whether a picture of a sign is seen, and is no button: that is a part of a signature."""
+    """Whether a picture of a sign is visible and not a button: a button is part of a signature."""
     linked = any(above.tag == "a" for above in element.iterancestors())
     unseen = style_of(element.get("style") or "").sight is not Visibility.SHOWN
     return not linked and not unseen and "0" not in {element.get("width"), element.get("height")}
@@ -258,13 +257,13 @@ def _is_title(element: etree._Element, tag: str) -> bool:
 
 
 def _quotes_us(element: etree._Element) -> bool:
-    """Whether the container holds a mail of ours: a quote of anything else is shown like the writer's own words."""
+    """Whether the container holds our mail: a quote of anything else counts as the writer's own words."""
     text = str(etree.tostring(element, method="text", encoding="unicode", with_tail=False)).casefold()
     return quoting.MARKER[:5] in text and quoting.MARKER in " ".join(text.split())
 
 
 def _behind_quote(element: etree._Element) -> str:
-    """What stands in a container behind the quote of our mail in it: somebody wrote it there."""
+    """The text in a container behind the quote of our mail: somebody wrote it there."""
     parts: list[str] = []
     inner = next((one for one in element.iter("blockquote") if one is not element and _quotes_us(one)), None)
     while inner is not None and inner is not element:
@@ -275,7 +274,7 @@ def _behind_quote(element: etree._Element) -> str:
 
 
 def _mark(element: etree._Element, tag: str) -> str | None:
-    """What stands for an element that is not read: a quote, a signature, nothing. ``None`` if it is read."""
+    """The mark in place of an element that is not read: a quote, a signature, nothing. ``None`` if it is read."""
     if tag in _UNSEEN or _is_title(element, tag):
         return ""
     if tag == "blockquote":
@@ -297,5 +296,6 @@ def _mark_by_attributes(element: etree._Element) -> str | None:
 
 
 def _plain(name: str) -> str:
-    """Outlook on the web renames what it quotes: ``x_gmail_quote``, ``x_x_divRplyFwdMsg``."""
+    """``name`` without the prefix of Outlook on the web, which renames what it quotes: ``x_gmail_quote``,
+    ``x_x_divRplyFwdMsg``."""
     return _RENAMED.sub("", name)

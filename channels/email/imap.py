@@ -1,11 +1,11 @@
-"""IMAP: a mailbox that answers are fetched from. Its address, the login, and one session. Blocking, for a thread.
+"""IMAP: fetches answers from a mailbox. Its address, the login, and one session. Blocking, for a thread.
 
-:class:`ImapServer` is ``email.imap_url`` and how safe the way there has to be. :func:`connect` reaches, encrypts and
-logs in, or says what failed. In an :class:`ImapSession` a mail stays as it was until :meth:`ImapSession.done`, which
-comes after the commit.
+:class:`ImapServer` is ``email.imap_url`` and its TLS requirement. :func:`connect` connects, encrypts and logs in, or
+says what failed. In an :class:`ImapSession` a mail is unchanged until :meth:`ImapSession.done`, which is called after
+the commit.
 
-Source: API.md §8 (``HANDRAISE_EMAIL__IMAP_URL``); RFC 9051 §6.2, RFC 8314 §3.2 (implicit TLS), RFC 2177 (IDLE),
-RFC 6851 (MOVE), RFC 4315 (UIDPLUS), RFC 5530 (response codes); docs/decisions/0020.
+Source: API.md §8 (``HANDRAISE_EMAIL__IMAP_URL``); RFC 9051 §6.2, RFC 8314 §3.2 (implicit TLS), RFC 2177 (IDLE), RFC
+6851 (MOVE), RFC 4315 (UIDPLUS), RFC 5530 (response codes); docs/decisions/0020.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ LOOKS_LIKE = "must look like imap://user:password@host:143/INBOX or imaps://user
 
 
 class ImapTls(StrEnum):
-    """Nothing goes over a network unencrypted; on this machine nobody listens."""
+    """Nothing goes over a network unencrypted; on this machine plain text is allowed."""
 
     IMPLICIT = "implicit"
     STARTTLS = "starttls"
@@ -46,7 +46,7 @@ class ImapTls(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ImapServer:
-    """``password`` is ``None`` if a token stands in for it. Read from a URL with :meth:`parse`."""
+    """``password`` is ``None`` if a token is used instead. Made from a URL by :meth:`parse`."""
 
     host: str
     port: int
@@ -57,7 +57,7 @@ class ImapServer:
 
     @classmethod
     def parse(cls, url: str) -> ImapServer:
-        """Raises :class:`ValueError` with the end of the sentence that begins with the key; never repeats the URL."""
+        """Raises :class:`ValueError`, whose text continues the setting's name; never repeats the URL."""
         try:
             parts = urlsplit(url)
             host, port = parts.hostname, parts.port
@@ -83,8 +83,8 @@ _SHORTLY = re.compile(rb"\[(?:UNAVAILABLE|INUSE|LIMIT|SERVERBUG)", re.IGNORECASE
 
 
 class ImapLost(Exception):
-    """The mailbox can't be looked into. ``reason`` is stable; ``lasting``: until somebody mends something. It repeats
-    nothing that the server said."""
+    """The mailbox can't be read. ``reason`` is a stable code; ``lasting``: until somebody mends something. It
+    repeats nothing that the server said."""
 
     def __init__(self, reason: str, *, lasting: bool = False) -> None:
         super().__init__(reason)
@@ -94,8 +94,8 @@ class ImapLost(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ImapAccount:
-    """Whose mailbox it is. ``token_file`` holds an OAuth 2.0 access token; ``done_folder`` takes what was taken;
-    ``trusted`` says whose certificates are believed, by default the public authorities'."""
+    """A mailbox's account. ``token_file`` holds an OAuth 2.0 access token; handled mail moves to ``done_folder``;
+    ``trusted`` are the certificate authorities, by default the public ones."""
 
     server: ImapServer = field(repr=False)
     token_file: Path | None = None
@@ -104,14 +104,14 @@ class ImapAccount:
 
     @property
     def name(self) -> str:
-        """Names the mailbox among all, and says nothing about it."""
+        """A name that tells the mailbox from others, and reveals nothing about it."""
         server = self.server
         whole = f"{server.host}|{server.port}|{server.username}|{server.folder}"
         return hashlib.sha256(whole.encode()).hexdigest()[:16]
 
 
 def log_in(box: BaseMailBox, account: ImapAccount) -> None:
-    """By token or password. Raises :class:`ImapLost`."""
+    """Log in by token or password. Raises :class:`ImapLost`."""
     server = account.server
     try:
         token = account.token_file.read_text().strip() if account.token_file is not None else None
@@ -134,7 +134,7 @@ def log_in(box: BaseMailBox, account: ImapAccount) -> None:
 
 
 def connect(account: ImapAccount) -> BaseMailBox:
-    """As safe as it has to be, not logged in. Raises :class:`ImapLost`."""
+    """A connection as safe as required, not logged in. Raises :class:`ImapLost`."""
     server, trusted = account.server, account.trusted or ssl.create_default_context()
     with translated():
         match server.tls:
@@ -153,7 +153,7 @@ def connect(account: ImapAccount) -> BaseMailBox:
 
 @contextlib.contextmanager
 def translated() -> Iterator[None]:
-    """What a library raises, as what it means."""
+    """Turns the library's errors into :class:`ImapLost`."""
     try:
         yield
     except MailboxFolderSelectError:
@@ -182,14 +182,14 @@ _SIZE = re.compile(rb"RFC822\.SIZE (\d+)")
 
 
 class FiledMail(NamedTuple):
-    """What became of a mail that was taken: whether it bears a mark, and whether it lies where it is to go."""
+    """The state of a handled mail: whether it bears a mark, and whether it was moved."""
 
     marked: bool
     moved: bool
 
 
 class ImapSession:
-    """Build with :meth:`open`. Every method raises :class:`ImapLost`, after which there is only :meth:`close`."""
+    """Build with :meth:`open`. Every method may raise :class:`ImapLost`; then only :meth:`close` is left."""
 
     def __init__(self, account: ImapAccount, box: BaseMailBox) -> None:
         self._done_folder = account.done_folder
@@ -226,8 +226,8 @@ class ImapSession:
     # --- What waits -----------------------------------------------------------------------------------------------
 
     def waiting(self, since: date) -> list[str]:
-        """The UIDs of mails that have not been taken, oldest first: every unread one, and those that somebody has
-        opened which came in ``since``."""
+        """The UIDs of mails not yet handled, oldest first: every unread mail, and opened mails that came in
+        ``since``."""
         with translated():
             self._told("EXISTS")  # what is told from here on has come after
             unread = OR(seen=False, date_gte=since) if self._keeps_keywords else AND(seen=False)
@@ -236,7 +236,7 @@ class ImapSession:
 
     @property
     def has_heard(self) -> bool:
-        """Whether the server has told of more since :meth:`waiting`."""
+        """Whether the server has announced more mail since :meth:`waiting`."""
         return bool(self._told("EXISTS"))
 
     def size(self, uid: str) -> int | None:
@@ -247,11 +247,11 @@ class ImapSession:
         return next((int(found[1]) for one in items if (found := _SIZE.search(one))), None)
 
     def content(self, uid: str) -> bytes | None:
-        """The mail as it lies there; ``None`` if it has vanished."""
+        """The mail's bytes; ``None`` if it has vanished."""
         return self._fetch(uid, "BODY.PEEK[]")
 
     def head(self, uid: str) -> bytes | None:
-        """Its header alone, cut if that is out of all measure."""
+        """Its header alone, cut if it is far too long."""
         return self._fetch(uid, f"BODY.PEEK[HEADER]<0.{LARGEST_MAIL}>")
 
     def _fetch(self, uid: str, part: str) -> bytes | None:
@@ -262,7 +262,7 @@ class ImapSession:
     # --- What was taken -------------------------------------------------------------------------------------------
 
     def done(self, uid: str) -> FiledMail:
-        """The mail is taken for good: mark it, and move it if it is to go."""
+        """The mail is handled for good: mark it, and move it if so configured."""
         with translated():
             marks = f"(\\Seen {KEYWORD})" if self._keeps_keywords else "(\\Seen)"
             marked = self._store(uid, marks)
@@ -304,7 +304,7 @@ class ImapSession:
     # --- Waiting --------------------------------------------------------------------------------------------------
 
     def wait(self, seconds: float, stop: threading.Event) -> None:
-        """Until the server tells of a mail, ``seconds`` are over, or soon after ``stop``."""
+        """Wait until the server announces a mail, ``seconds`` are over, or soon after ``stop``."""
         if "IDLE" not in self._abilities:
             stop.wait(seconds)
             return
@@ -322,7 +322,7 @@ class ImapSession:
             idle.stop()  # type: ignore[no-untyped-call]
 
     def _at_hand(self) -> list[bytes]:
-        """The lines that can be read without waiting, those among them that the library has read ahead."""
+        """The lines that can be read without waiting, including those that the library has read ahead."""
         told: list[bytes] = []
         self._client.sock.settimeout(0)
         try:
@@ -338,6 +338,6 @@ class ImapSession:
             self._box.logout()
 
     def abandon(self) -> None:
-        """From another thread: whatever the session waits for, it waits no longer."""
+        """Called from another thread: ends any wait of the session."""
         with contextlib.suppress(OSError):
             socket.socket.shutdown(self._client.sock, socket.SHUT_RDWR)

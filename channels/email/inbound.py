@@ -1,12 +1,12 @@
-"""Inbound mail as a value: its kind, the token that it bears, who wrote it, and in which words. Pure.
+"""Inbound mail as a value: its kind, its token, its writer, and their words. Pure.
 
-:func:`read_mail` never raises: what can't be read is :attr:`MailKind.UNREADABLE`. :func:`read_reply` is the grammar's
-reading of a reply's own words, unless the mail itself casts doubt on it.
+:func:`read_mail` never raises: a mail that can't be read is :attr:`MailKind.UNREADABLE`. :func:`read_reply` is the
+grammar's reading of a reply's own words, unless the mail itself casts doubt on it.
 
-:func:`unfit` looks at the bytes first, since some steps of the standard library's parser take the square of their
-input. Each limit is far above any mail that people write, and keeps the worst mail of 2 MB below a second and 100 MB
-(``tests/channels/email/test_email_limits.py``). The parser also ends a line at a CR alone, and no mail server does: a
-field behind one was never seen by our MX, so such a mail is not read.
+:func:`unfit` looks at the bytes first, because some steps of the standard library's parser take quadratic time. Each
+limit is far above any mail that people write, and keeps the worst mail of 2 MB below a second and 100 MB
+(``tests/channels/email/test_email_limits.py``). The parser also ends a line at a CR alone, and no mail server does. Our
+MX never saw a field behind such a CR, so such a mail is not read.
 
 Source: facts on mail §B1 (where the token is looked for), §B3, §F.
 """
@@ -84,7 +84,7 @@ _CONTENT_FIELD = re.compile(rb"^content-[a-z-]{1,40}:[^\n]*(?:\n[ \t][^\n]*)*", 
 
 
 def unfit(raw: bytes) -> str | None:
-    """Why ``raw`` is not to be parsed, as a stable code; ``None`` if it is."""
+    """The stable code of why ``raw`` must not be parsed; ``None`` if it may."""
     ends = _HEAD_ENDS.search(raw[: LONGEST_HEAD + 4])
     if ends is None and len(raw) > LONGEST_HEAD:
         return "head_too_long"
@@ -96,7 +96,7 @@ def unfit(raw: bytes) -> str | None:
 
 
 def _excess(head: bytes, raw: bytes) -> str | None:
-    """What there is too much of, in lines as the parser reads them."""
+    """The limit that is exceeded, in lines as the parser reads them."""
     lines = raw.count(b"\n")
     nested = len(_NESTING.findall(raw))
     if lines > MOST_LINES:
@@ -134,8 +134,8 @@ BROKEN = "broken"
 @dataclass(frozen=True, slots=True)
 class MailRules:
     """How this installation reads its mail. ``away_advances``: a recipient who is away counts as refused.
-    ``quarantine`` is how long a mail is kept that can't be read. Lines that one of ``gateway_lines`` matches as a whole
-    are its gateway's, and nobody's words."""
+    ``quarantine`` is how long an unreadable mail is kept. Lines that ``gateway_lines`` match as a whole are the
+    gateway's, and nobody's words."""
 
     ours: Mailboxes
     sender_auth: SenderAuth
@@ -147,18 +147,17 @@ class MailRules:
 
 @dataclass(frozen=True, slots=True)
 class Inbound:
-    """One mail. ``digest`` names it; ``sender`` is ``None`` unless there is exactly one. Nothing in it is verified
-    but ``authentic``: that ``sender`` wrote it. ``results`` are its Authentication-Results, top to bottom.
+    """One mail. ``digest`` identifies it; ``sender`` is ``None`` unless there is exactly one. Only ``authentic`` is
+    verified: that ``sender`` wrote it. ``results`` are its Authentication-Results, top to bottom.
 
-    ``sent_by`` are the addresses of whoever sent it in place of ``sender`` (Sender and its like), ours left out; an
-    empty one is somebody who can't be read. They prove nothing, and may only ever bar.
+    ``sent_by`` are the addresses that sent it in place of ``sender`` (Sender and similar fields), without ours; an
+    empty one is an unreadable address. They prove nothing, and may only ever bar.
 
-    ``tokens`` are those of the most trustworthy place that bears any, ``addressed`` those in To and Cc; ``replied_to``
-    those in To if there is one such field, ``is_to_us`` whether any address in it is ours. ``deliveries`` are the
-    delivery ids whose return id it bears: in the envelope sender of ours that it came to, or in what its report brings
-    back. ``mentioned`` are those that stand bare in such an address, which proves nothing; ``answers_to`` are those of
-    the mails and ``refs`` the questions that it answers by In-Reply-To and References. ``unfit`` says why it is
-    unreadable.
+    ``tokens`` are those of the most trustworthy place that bears any. ``addressed`` are the tokens in To and Cc,
+    ``replied_to`` those in To if there is one such field; ``is_to_us``: any address in it is ours. ``deliveries`` are
+    the delivery ids whose return id it bears: in our envelope sender that it came to, or in what its report brings
+    back. ``mentioned`` are the bare ids in such an address, which prove nothing. ``answers_to`` are the deliveries and
+    ``refs`` the questions that In-Reply-To and References name. ``unfit`` says why it is unreadable.
     """
 
     digest: str
@@ -183,7 +182,7 @@ class Inbound:
 
 
 def read_mail(raw: bytes, rules: MailRules, sender: str | None = None, recipients: Sequence[str] = ()) -> Inbound:
-    """What ``raw`` (RFC 5322) says, brought under the envelope ``sender`` (MAIL FROM) and ``recipients`` (RCPT TO)."""
+    """``raw`` (RFC 5322) as a value, with its envelope: ``sender`` (MAIL FROM) and ``recipients`` (RCPT TO)."""
     digest = hashlib.sha256(raw).hexdigest()
     reason = unfit(raw)
     if reason is None:
@@ -195,7 +194,7 @@ def read_mail(raw: bytes, rules: MailRules, sender: str | None = None, recipient
 
 
 def unreadable(digest: str, reason: str, ours: Mailboxes, recipients: Sequence[str]) -> Inbound:
-    """A mail that can't be read, with what its envelope says."""
+    """A mail that can't be read, with its envelope's facts."""
     return Inbound(
         digest,
         MailKind.UNREADABLE,
@@ -246,7 +245,7 @@ def _with_sender(mail: Inbound, head: MailHead, rules: MailRules) -> Inbound:
 
 
 def _named(read: Callable[[str], str | None], values: Sequence[str]) -> tuple[str, ...]:
-    """What ``read`` finds in them, each once."""
+    """Everything that ``read`` finds in the values, each once."""
     return tuple(dict.fromkeys(filter(None, map(read, values))))
 
 
@@ -259,7 +258,7 @@ def read_reply(
     known: Circumstances = UNKNOWN,
     called: KnownLines = NOTHING_CALLED,
 ) -> Reading:
-    """As :func:`channels.grammar.reader.read_answer`. A doubt about the mail itself leaves nothing that decides.
+    """:func:`channels.grammar.reader.read_answer`, but a doubt about the mail itself leaves nothing that decides.
     ``called`` are the lines that its writer has called their signature."""
     if response_type in _BY_CHOICES:
         words = without_called(words, called, choices)
@@ -276,8 +275,7 @@ def read_reply(
 
 
 def with_language(words: OwnWords, known: Circumstances) -> Circumstances:
-    """What is known of who writes, with the language that all but their answer is in; or else, if it is not known, that
-    of their mail program."""
+    """``known`` with the language of the words around the answer or, if that is unknown, of the mail program."""
     own = language_of((*words.lines[1:], *words.named, *words.signed))
     language = own or known.language or language_of(words.quoted[:_MOST_OF_HEAD])
     return replace(known, language=language, writer=words.writer)
@@ -303,7 +301,7 @@ def _beyond_doubt(words: OwnWords, reading: Matched | ClaimWord, response_type: 
 
 
 def _quotes_another(words: OwnWords) -> bool:
-    """Whether what was taken for a quote of ours is none, as far as can be seen: it may be a part of the text."""
+    """Whether the supposed quote of our mail is none, as far as can be seen: it may be part of the text."""
     for line in words.quoted:
         if MARKER[:5] in line.casefold():
             return False
@@ -319,15 +317,15 @@ _BARE_QUOTE = 2
 
 
 def _proposable(words: OwnWords, names: Names, first: int | None) -> int | None:
-    """``first``, if the mail is what it seems to be and no line around its words has another option in it."""
+    """``first``, if nothing is wrong with the mail and no line around its words has another option in it."""
     if first is None or words.doubt is not None or names.name_another((*words.named, *words.signed), first):
         return None
     return first
 
 
 def _signatures(words: OwnWords, names: Names) -> Sequence[tuple[str, Sequence[str]]]:
-    """What stands below the writer's words, with the code of a doubt about it. Of a disclaimer, which always speaks, it
-    is what gives or takes an approval."""
+    """The lines below the writer's words, with the code of the doubt they raise. Of a disclaimer, which always
+    speaks, only lines that give or take an approval."""
     decided = [line for line in words.disclaimed if decides_by_law(line) or option_alone(line, names) is not None]
     return ("below_name", words.named), ("below_signature", words.signed), ("below_signature", decided)
 
@@ -339,8 +337,8 @@ def _speaks(lines: Sequence[str], writer: str, names: Names) -> bool:
 
 
 def _may_belong(words: OwnWords, response_type: ResponseType) -> bool:
-    """Whether a line beside the name may belong to a text, whose lines are anything, or fill in a form. There an empty
-    line ends a field."""
+    """Whether a line beside the name may belong to a text, whose lines are anything, or fill in a form. In a form an
+    empty line ends a field."""
     beside = beside_name(words.named, words.writer)
     match response_type:
         case ResponseType.TEXT:

@@ -1,11 +1,10 @@
-"""LMTP and SMTP in: one conversation with a mail server that brings mail.
+"""LMTP and SMTP in: one conversation with a mail server that delivers mail to us.
 
-A reply is final only if it can be: 250 after :meth:`MailDoor.take` has returned, 4yz whenever the same mail may come
-again. A bare CR or LF never ends a line. :class:`ListenAddress` is ``email.listen``; the size of a mail is limited for
-every way in.
+A reply is 250 only after :meth:`MailDoor.take` has returned, and 4yz whenever the same mail may come again. A bare CR
+or LF never ends a line. :class:`ListenAddress` is ``email.listen``; the size of a mail is limited for every way in.
 
-Source: API.md §8 (``HANDRAISE_EMAIL__LISTEN``); RFC 5321, RFC 2033 (LMTP), RFC 2034 (enhanced status codes),
-RFC 2920 (pipelining), RFC 6531 (SMTPUTF8); docs/decisions/0020.
+Source: API.md §8 (``HANDRAISE_EMAIL__LISTEN``); RFC 5321, RFC 2033 (LMTP), RFC 2034 (enhanced status codes), RFC 2920
+(pipelining), RFC 6531 (SMTPUTF8); docs/decisions/0020.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ class ListenAddress:
 
     @classmethod
     def parse(cls, url: str) -> ListenAddress:
-        """Raises :class:`ValueError` with the end of the sentence that begins with the key."""
+        """Raises :class:`ValueError`, whose text continues the setting's name."""
         try:
             parts = urlsplit(url)
             host, port = parts.hostname, parts.port
@@ -94,19 +93,19 @@ _PLAIN = re.compile(r"(?!220)([245])[0-9]{2} (?![245]\.)")
 
 
 class MailDoor(Protocol):
-    """Where mail goes. Both raise :class:`core.errors.DatabaseUnavailable` and nothing else."""
+    """Takes mail. Both methods raise :class:`core.errors.DatabaseUnavailable` and nothing else."""
 
     async def knows(self, address: str) -> bool: ...
 
     async def take(self, content: bytes, sender: str, recipients: tuple[str, ...]) -> None:
-        """Act upon a mail for good. ``sender`` is empty for ``<>``."""
+        """Handle a mail for good. ``sender`` is empty for ``<>``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """Seconds: for the next command, for a whole mail's content, and for what we do with it.
+    """Seconds: for the next command, for a whole mail's content, and for our handling of it.
 
-    RFC 5321 §4.5.3.2.7 asks for five minutes between commands; only our own mail server is at the other end.
+    RFC 5321 §4.5.3.2.7 asks for five minutes between commands; here the other end is only our own mail server.
     """
 
     command: float = 60
@@ -115,8 +114,8 @@ class Timeouts:
 
 
 class MailSession(SMTP):
-    """``left`` is told when the connection is gone. ``taking`` holds what is being acted upon: that is finished even
-    where whoever brought it has gone."""
+    """``left`` is called when the connection is gone. ``taking`` holds the mails being handled: these are finished
+    even if the connection is gone."""
 
     def __init__(
         self,
@@ -148,7 +147,7 @@ class MailSession(SMTP):
     protocol = "ESMTP"
 
     def retire(self) -> None:
-        """End it, once what has come in whole is answered."""
+        """End the session once all mail that came in whole is answered."""
         self._retiring = True
         if not self._busy:
             self._say_last(CLOSING)
@@ -166,7 +165,7 @@ class MailSession(SMTP):
 
     @property
     def _wire(self) -> asyncio.WriteTransport | None:
-        """What the library keeps, as what it is. Not asked by ``isinstance``: uvloop's are no asyncio transports."""
+        """The library's transport, typed. No ``isinstance``: uvloop's are not asyncio transports."""
         return cast("asyncio.WriteTransport | None", self.transport)
 
     def _say_last(self, reply: str) -> None:
@@ -176,7 +175,7 @@ class MailSession(SMTP):
     # --- Replies --------------------------------------------------------------------------------------------------
 
     async def push(self, status: AnyStr) -> None:
-        """Every reply says what it means in RFC 3463's codes too, the library's own included (RFC 2034 §4)."""
+        """Adds RFC 3463's codes to every reply, the library's own included (RFC 2034 §4)."""
         reply = status.decode() if isinstance(status, bytes) else status
         if plain := _PLAIN.match(reply):
             meaning = _ENHANCED.get(reply[:3], f"{plain[1]}.0.0")
@@ -184,7 +183,7 @@ class MailSession(SMTP):
         await super().push(reply.encode("utf-8", "surrogateescape"))
 
     async def _greet(self, name: str | None, *extensions: str) -> None:
-        """The reply to a greeting, which alone has no enhanced code."""
+        """The reply to a greeting, the only one without an enhanced code."""
         if not name or self.session is None:
             await self.push("501 5.5.4 Say who you are")
             return
@@ -215,7 +214,8 @@ class MailSession(SMTP):
 
     @syntax("DATA")
     async def smtp_DATA(self, arg: str | None) -> None:  # noqa: N802
-        """The library's reads a line at a time and refuses long ones; LMTP answers for each recipient besides."""
+        """Replaces the library's, which reads line by line and refuses long ones; and LMTP replies for each
+        recipient."""
         envelope = self.envelope
         if envelope is None or not envelope.rcpt_tos:
             await self.push("503 5.5.1 Need a recipient first")
@@ -239,7 +239,7 @@ class MailSession(SMTP):
         return 1
 
     async def _content(self) -> bytes | str:
-        """A mail's content as it was meant (RFC 5321 §4.5.2), or the refusal of one that was read to its end."""
+        """A mail's content, dots unstuffed (RFC 5321 §4.5.2), or the refusal of a mail that was read to its end."""
         content, octets, line_begins = bytearray(), 0, True
         while (piece := await self._piece()) != b".\r\n" or not line_begins:
             text = piece.removeprefix(b".") if line_begins else piece
@@ -284,7 +284,7 @@ class SmtpConversation(MailSession):
 
 
 class LmtpConversation(MailSession):
-    """RFC 2033: LHLO alone greets, and behind the content comes a reply for each recipient."""
+    """RFC 2033: LHLO is the only greeting, and each recipient gets a reply after the content."""
 
     protocol = "LMTP"
 
@@ -302,7 +302,7 @@ class LmtpConversation(MailSession):
 
 
 class _Addresses:
-    """What the library asks at RCPT TO, and where it fails itself; the names are its own."""
+    """The library's handlers at RCPT TO and for its own errors; the names are the library's."""
 
     def __init__(self, door: MailDoor) -> None:
         self._door = door
@@ -322,13 +322,13 @@ class _Addresses:
         return "250 2.1.5 Ok"
 
     async def handle_exception(self, error: Exception) -> str:
-        """Its parser fails on some addresses that are none."""
+        """The library's parser fails on some invalid addresses."""
         log.warning("mail.command_failed", error=type(error).__name__)
         return "501 5.5.2 Can't read that"
 
 
 class TurnedAway(asyncio.Protocol):
-    """Somebody for whom there is no room."""
+    """A connection for which there is no room."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         _say_last(cast("asyncio.WriteTransport", transport), TOO_MANY)

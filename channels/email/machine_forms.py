@@ -1,7 +1,7 @@
-"""Machine mail that its head does not tell: challenges, and receipts of Notes. Pure.
+"""Machine mail that its head does not reveal: challenges, and receipts of Notes. Pure.
 
-All of a form has to be there, and no person writes all of it. Whatever only reads like a machine makes us ask back
-(``channels.email.classify``).
+All parts of a form have to be there, and no person writes all of them. A mail that only reads like a machine's makes us
+ask back (``channels.email.classify``).
 
 Source: RFC 3834 §1.1 (challenge-response systems), what HCL Notes and the usual challengers are known to send.
 """

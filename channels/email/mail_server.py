@@ -1,4 +1,4 @@
-"""The mail server that mail is handed to: its address, and how safe the way there has to be. Pure.
+"""The mail server for outgoing mail: its address, and the TLS that it needs. Pure.
 
 :func:`is_loopback` says whether a host is this very machine, so that nothing crosses a network.
 
@@ -26,7 +26,7 @@ def is_loopback(host: str) -> bool:
 
 
 class Tls(StrEnum):
-    """``required`` where a password is sent to another machine; ``offered`` takes STARTTLS if there is one."""
+    """``required`` if a password is sent to another machine; ``offered`` uses STARTTLS if the server has it."""
 
     IMPLICIT = "implicit"
     REQUIRED = "required"
@@ -36,8 +36,8 @@ class Tls(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Security:
-    """``authorities`` is a PEM file of a private CA, believed beside the public ones. ``required``: every mail goes
-    over TLS or not at all, be it to this machine."""
+    """``authorities`` is a PEM file of a private CA, trusted beside the public ones. ``required``: every mail goes
+    over TLS or not at all, even to this machine."""
 
     authorities: Path | None = None
     required: bool = False
@@ -48,7 +48,7 @@ DEFAULT_SECURITY = Security()
 
 @dataclass(frozen=True, slots=True)
 class SmtpServer:
-    """Where mail is handed over. Read from a URL with :meth:`parse`."""
+    """The server that takes our mail. Made from a URL by :meth:`parse`."""
 
     host: str
     port: int

@@ -83,7 +83,7 @@ class _Check:
         return ConfigError(f"{place}:{line}: {text}")
 
     def source(self, name: str, source: str) -> None:
-        """What can be seen without rendering."""
+        """Checks that need no rendering."""
         try:
             tree = self.templates.parse(source, name)
             self.templates.compile(tree, name, str(self.folder / name))
@@ -97,7 +97,7 @@ class _Check:
             raise self.refusal(name, line, "must leave HTML escaped (no |safe, no autoescape).")
 
     def example(self, example: Example) -> None:
-        """What only shows with a question in it."""
+        """Checks that need a question."""
         kind = "notice" if isinstance(example.content, Notice) else "message"
         view = view_of(example.content, _OURS_TO_SHOW, ROOMS[-1])
         try:
@@ -115,15 +115,15 @@ class _Check:
                 raise self.refusal(*self._at(name), told)
 
     def _at(self, name: str) -> tuple[str, int]:
-        """What a fault of the whole template ``name`` is told of: it, or what it is made from."""
+        """The file to name for a fault of the whole template ``name``: that file, or its source."""
         if self._is_theirs(name):
             return name, 1
         theirs = sorted(file.name for file in _files(self.folder) if is_html(file.name) == is_html(name))
         return next(iter(theirs), name), 1
 
     def _where(self, problem: Exception, kind: str) -> tuple[str, int, str]:
-        """The innermost line of theirs that ``problem`` was raised at. Where that was in one of ours, as it is with a
-        macro that ours no longer call like that, it is named too."""
+        """The innermost line of the operator's templates that ``problem`` was raised at. If one of our templates
+        raised it (say, by a macro that it no longer calls like that), that one is named too."""
         frames = [one for one in extract_tb(problem.__traceback__) if one.filename.endswith(".j2")]
         if not frames:
             return *self._at(f"{kind}.html.j2"), ""
@@ -138,13 +138,13 @@ class _Check:
 
 
 def _variables(name: str) -> frozenset[str]:
-    """What a file may use: its kind's variables; every one, where it is included by either."""
+    """The variables that a file may use: its kind's; all of them if both kinds include it."""
     kinds = [kind for kind in VARIABLES if name.startswith(f"{kind}.")] or list(VARIABLES)
     return frozenset().union(*(VARIABLES[kind] for kind in kinds))
 
 
 def _made_within(tree: nodes.Template) -> frozenset[str]:
-    """What is imported or set at the top, and may be used in blocks: Jinja's own look takes that for undeclared."""
+    """Names that are imported or set at the top, and may be used in blocks: Jinja reports them as undeclared."""
     imported = (name for found in tree.find_all(nodes.FromImport) for name in found.names)
     names = [name if isinstance(name, str) else name[1] for name in imported]
     names += [found.target for found in tree.find_all(nodes.Import)]
@@ -154,7 +154,7 @@ def _made_within(tree: nodes.Template) -> frozenset[str]:
 
 
 def _unescaped(tree: nodes.Template) -> Iterator[int]:
-    """The lines at which HTML would be let through as it is."""
+    """The lines that would output unescaped HTML."""
     for found in tree.find_all((nodes.Filter, nodes.ScopedEvalContextModifier, nodes.EvalContextModifier)):
         if not isinstance(found, nodes.Filter) or found.name == "safe":
             yield found.lineno

@@ -56,12 +56,12 @@ _WRAPPED_AT = 60
 class OwnWords:
     """``lines`` are the person's own, from the top to the first quote.
 
-    ``below`` tells that they wrote under the quote or between its lines: then there are no ``lines``, for what stands
-    there may be the answer, or take back the one above. ``named`` are the lines from the name of the ``writer`` on,
-    ``signed`` those between a signature mark and the quote, ``beside`` what stands below it: none of them decides.
-    ``disclaimed`` are the lines of a legal disclaimer, ``quoted`` the first ones of the quote. ``doubt`` is a stable
-    code if the mail says more than these words, or something else. ``unreadable`` says what the mail is in place of
-    words: ``reaction``, ``winmail`` or ``encrypted``.
+    ``below``: they wrote under the quote or between its lines. Then there are no ``lines``: the words there may be the
+    answer, or take back the one above. ``named`` are the lines from the name of the ``writer`` on, ``signed`` those
+    between a signature mark and the quote, ``beside`` those below it: none of them decides. ``disclaimed`` are the
+    lines of a legal disclaimer, ``quoted`` the first ones of the quote. ``doubt`` is a stable code if the mail says
+    more than these words, or something else. ``unreadable`` is the kind of a mail without words: ``reaction``,
+    ``winmail`` or ``encrypted``.
     """
 
     lines: tuple[str, ...] = ()
@@ -77,7 +77,7 @@ class OwnWords:
 
 
 def own_words(text: str, gateway_lines: Sequence[re.Pattern[str]] = ()) -> OwnWords:
-    """What the person wrote above everything that is quoted, signed or legal, and below a gateway's banner."""
+    """The person's words above everything that is quoted, signed or legal, and below a gateway's banner."""
     lines = without_banners(_visible(text[:_LONGEST_TEXT]), gateway_lines)
     near, held = _near_quotes(lines), _held("\n".join(lines))
     for position, line in enumerate(lines):
@@ -99,8 +99,8 @@ def own_words(text: str, gateway_lines: Sequence[re.Pattern[str]] = ()) -> OwnWo
 
 
 def _above(lines: Sequence[str], position: int) -> OwnWords:
-    """What stands above the quote that begins there. A line that says whose it is belongs to the quote, if it stands
-    right above it and can be nothing else; if it may be the writer's, that is a doubt."""
+    """The lines above the quote that begins there. A line that says who wrote the quote belongs to it, if it stands
+    right above and can be nothing else; if it may be the writer's, that is a doubt."""
     own = _without_introduction(lines[:position])
     words = replace(_own(own), quoted=tuple(filter(None, lines[len(own) :]))[:_MOST_QUOTED])
     return words if words.doubt or not _may_introduce(own) else replace(words, doubt="quoted_head")
@@ -155,8 +155,8 @@ def _own(lines: Sequence[str]) -> OwnWords:
 
 
 def quoted_from(text: str) -> int | None:
-    """The first line of ``text`` that is quoted, or says that all below is: everything from there on is not read.
-    ``None`` if there is none."""
+    """The first line of ``text`` that is quoted, or says that all below is: nothing from there on is read. ``None``
+    if there is none."""
     lines = _visible(text[:_LONGEST_TEXT])
     near, held = _near_quotes(lines), _held("\n".join(lines))
     for position, line in enumerate(lines):
@@ -171,8 +171,8 @@ _FIRST_WORD = re.compile(r"[ \t]*([A-Za-z\u00c0-\u024f]+(?:[-'][A-Za-z]+)?)")
 
 
 def _held(text: str) -> tuple[str, ...]:
-    """What of ``HOLDS``, or of the marker, stands anywhere in the text: mostly nothing, and then no line has to be
-    searched for it."""
+    """Which of ``HOLDS`` and the marker occur anywhere in the text: mostly none, and then no line has to be
+    searched."""
     marker = (MARKER[:5],) if MARKER[:5] in text.lower() else ()
     return (*marker, *(part for part in HOLDS if part in text))
 
@@ -186,7 +186,7 @@ def _says_nothing_special(line: str, held: Sequence[str]) -> bool:
 
 
 def _signed(lines: Sequence[str], position: int) -> OwnWords:
-    """What stands above the signature mark, with what it signs."""
+    """The lines above the signature mark, with the lines below it."""
     rest = lines[position + 1 :]
     if any(map(_is_quoted, rest)) and _wrote_below(rest):
         return _below(lines)
@@ -216,7 +216,8 @@ def _is_mark(line: str) -> bool:
 
 
 def _disclaims(lines: Sequence[str], position: int) -> bool:
-    """Whether a disclaimer begins there: they are long. "Confidential: only if Bob agrees" is the writer's own."""
+    """Whether a disclaimer begins there: disclaimers are long. "Confidential: only if Bob agrees" is the writer's
+    own."""
     rest = (line for line in lines[position : position + 20] if not _is_quoted(line))
     return DISCLAIMER.match(lines[position][:_LONGEST_MARK]) is not None and len(" ".join(rest)) >= _SHORTEST_DISCLAIMER
 
@@ -231,7 +232,7 @@ _UNSEEN = re.compile("[\0\u200b-\u200f\u202a-\u202e\u2060\ufeff]")
 
 
 def _visible(text: str) -> list[str]:
-    """Its lines, without what nobody sees in them."""
+    """Its lines, without invisible signs."""
     lines = text.splitlines()
     if not text.isascii():
         lines = [line if line.isascii() else _UNSEEN.sub("", _SPACES.sub(" ", line)) for line in lines]
@@ -341,7 +342,7 @@ def _joined(lines: Sequence[str], position: int) -> str:
 
 
 def _head_begins(lines: Sequence[str], position: int) -> bool:
-    """Three lines of a head with a sender among them; two, where the first one is the sender's."""
+    """Three lines of a head with a sender among them; two if the first one is the sender's."""
     following = [one for one in lines[position + 1 : position + 6] if one][: _HEAD_LINES + 1]
     heads = [lines[position]]
     for one in following:

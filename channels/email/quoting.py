@@ -1,8 +1,8 @@
 """Quoting: how mail programs mark what is not the person's own. Quotes, forwarded heads, signatures, disclaimers.
 
-Data, one entry per habit; a further language is one more entry in each list. What is listed was taken as facts from
-the lists that other reply readers publish (facts on mail §B4) and from the programs' own output. No pattern looks
-further than one line, and each line is cut before it is matched: nothing here takes more than linear time.
+Data, one entry per habit; a further language is one more entry in each list. The entries are facts from the lists that
+other reply readers publish (facts on mail §B4) and from the programs' own output. No pattern looks further than one
+line, and each line is cut before it is matched: nothing here takes more than linear time.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Rendering: notices and short messages as mail, with headers and the bodies that the templates make. Pure.
+"""Rendering: notices and short messages as mail: headers, and bodies from the templates. Pure.
 
 Source: facts on mail §B1.
 """
@@ -61,14 +61,14 @@ def notice_mail(
 
 
 def cut(notice: Notice, templates: Templates = _OURS) -> Cut:
-    """What its mail leaves out of what the agent wrote: the same at every attempt, whoever reads it."""
+    """What the mail leaves out of the agent's words: the same at every attempt and for every reader."""
     return views.cut_in(notice, _agents_room(notice, templates))
 
 
 def message_mail(
     message: Message, to: Address, delivery: str, ours: Mailboxes, templates: Templates = _OURS
 ) -> OutgoingMail:
-    """A short mail. Under its question where ``message`` names one."""
+    """A short mail, in its question's thread if ``message`` names one."""
     headers = _headers(_message_subject(message), to, delivery, message.ref, ours)
     in_reply = message.purpose in _TOLD_IN_REPLY
     headers["Auto-Submitted"] = "auto-replied" if in_reply else "auto-generated"
@@ -89,7 +89,7 @@ def view_of(content: Notice | Message, ours: Mailboxes, room: MailBudget) -> Vie
 
 
 def _asking(notice: Notice, ours: Mailboxes, templates: Templates, when_cut: WhenCut) -> MailBodies:
-    """With as much of the agent's words as there is room for, and then of ours."""
+    """The bodies, with as many of the agent's words as fit, and then of ours."""
     room = _agents_room(notice, templates)
     needed = sight_needed(notice, views.cut_in(notice, room), when_cut)
     takes_replies = needed is Sight.MESSAGE or notice.negatives
@@ -103,8 +103,8 @@ def _asking(notice: Notice, ours: Mailboxes, templates: Templates, when_cut: Whe
 
 
 def _agents_room(notice: Notice, templates: Templates) -> MailBudget:
-    """The most room for the agent's words that leaves enough for ours. It goes by these words alone: what was cut in a
-    mail is known when a reply to it comes in, without anything having been kept of it."""
+    """The most room for the agent's words that leaves enough for ours. It depends only on the agent's words: so when
+    a reply comes in, it is known what its mail left out, without anything stored."""
     if templates.are_ours and views.is_brief(notice):
         return ROOMS[0]
     bare = replace(
@@ -126,7 +126,7 @@ def _telling(message: Message, ours: Mailboxes, templates: Templates) -> MailBod
 
 
 def _fits(written: MailBodies, most: int) -> bool:
-    """Whether its HTML has at most so many bytes as it is sent, with line ends of two. No character takes five."""
+    """Whether its HTML has at most ``most`` bytes on the wire, where line ends take two. No character takes five."""
     html = written.html
     return 5 * len(html) <= most or len(html.encode("utf-8", "replace")) + html.count("\n") <= most
 
@@ -139,7 +139,7 @@ def _envelope(headers: dict[str, str], written: MailBodies, sender: str, to: Add
 
 
 def _proposed(proposal: Proposal) -> str:
-    """The value that is proposed. A text and a form's fields stand in the body alone, if they are redacted."""
+    """The proposed value. If a text or a form's fields are redacted, they stand only in the body."""
     own = "text" if isinstance(proposal.value, str) else "form"
     value = own if proposal.index is None else str(proposal.value)
     return header_text("X-Handraise-Proposal", one_line(value, LONGEST_SUBJECT))
@@ -150,7 +150,7 @@ def _answers_at(token: str | None, ours: Mailboxes) -> str | None:
 
 
 def subject_line(ref: str, question: str) -> str:
-    """One and the same for every mail about a question: Gmail threads by it."""
+    """The same for every mail about a question: Gmail threads by it."""
     return one_line(f"[{ref}] {question}", LONGEST_SUBJECT)
 
 

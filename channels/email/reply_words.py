@@ -1,4 +1,4 @@
-"""Reply words: what somebody is told whose reply recorded nothing, in each language that the grammar reads. Pure.
+"""Reply words: sentences for a person whose reply recorded nothing, in each language that the grammar reads. Pure.
 
 The words are ``languages/*.toml``: one file a language, with the same names in it. Places in braces are filled in.
 """
@@ -31,7 +31,7 @@ class ReplyWords:
 
 @cache
 def reply_words(language: str) -> ReplyWords:
-    """Those of ``language`` (``de``), or the English ones if there are none."""
+    """The sentences of ``language`` (``de``), else the English ones."""
     known = language if language in LANGUAGES else DEFAULT_LANGUAGE
     read = tomllib.loads((_FOLDER / f"{known}.toml").read_text("utf-8"))
     why = read.pop("why")

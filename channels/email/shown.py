@@ -1,7 +1,7 @@
-"""What a browser would show of a page: each element judged by its tag, its attributes and the rules that could match
+"""What a browser would show of a page: judges each element by its tag, its attributes and the rules that could match
 it. Pure.
 
-Tags and attributes that hide nothing are listed; any other tag is a doubt, and so is what Outlook alone would show.
+Tags and attributes that hide nothing are listed; any other tag is a doubt, and so is text that only Outlook would show.
 Source: HTML Standard §4, §15.3 (rendering); docs/decisions/0100.
 """
 
@@ -55,7 +55,8 @@ _LETTER = re.compile(r"[^\W_]")
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """Goes through a page with :mod:`channels.email.html`. ``sight`` is that of the whole page, by its style sheets."""
+    """Walks a page with :mod:`channels.email.html`. ``sight`` is the visibility of the whole page, by its style
+    sheets."""
 
     sheet: Sheet
     sight: Visibility
@@ -64,8 +65,8 @@ class Judge:
 
     @classmethod
     def of(cls, root: etree._Element, *, is_alone: bool) -> Judge:
-        """A style sheet is looked at only if the page ``is_alone``: what an element's own attributes say is certain,
-        and what a rule could match is not."""
+        """Style sheets count only if the page ``is_alone``: an element's own attributes are certain, a rule's
+        matches are not."""
         if not is_alone:
             return cls(Sheet(), Visibility.SHOWN, Visibility.HIDDEN)
         sheet = sheet_of("\n".join(one.text or "" for one in root.iter("style")))
@@ -78,7 +79,7 @@ class Judge:
         return bool(self.sheet.rules)
 
     def judge(self, element: etree._Element, tag: str, size: float) -> tuple[Visibility, float]:
-        """Of an element in letters of ``size`` pixels, with the size of the letters in it."""
+        """The visibility of an element in letters of ``size`` pixels, with the size of the letters in it."""
         own, is_box = _own_style(element, tag), tag in _BOXES
         ruled = self.sheet.style_for(tag, _names(element), is_box=is_box) if self.sheet.rules else TextStyle()
         sight = max(own.sight, ruled.sight, _sight_of_attributes(element))
@@ -93,7 +94,7 @@ class Judge:
 
 
 def _own_style(element: etree._Element, tag: str) -> TextStyle:
-    """What its own ``style="…"`` does."""
+    """The effect of its own ``style="…"``."""
     text = element.get("style") or ""
     own = style_of(text, without=BOXES if tag in _BOXES else NOTHING)
     is_moved = "relative" in text.lower()
@@ -106,26 +107,26 @@ def _own_style(element: etree._Element, tag: str) -> TextStyle:
 
 
 def _harmless_in_blank(element: etree._Element, tag: str) -> frozenset[str]:
-    """What hides nothing in an element without text."""
+    """The properties that hide nothing in an element without text."""
     if len(element):
         return GAP if all(one.tag == "br" for one in element) else BLANK
     return BARE if tag in {"td", "th"} else BOXES if tag in _BOXES else NOTHING
 
 
 def could_be_laid_over(element: etree._Element) -> bool:
-    """Whether a quoted element could stand on the words above: what is quoted may look as it likes otherwise."""
+    """Whether a quoted element could cover the words above; otherwise a quote may look as it likes."""
     return _MOVED.search(element.get("style") or "") is not None
 
 
 def is_for_outlook(comment: etree._Element) -> bool:
-    """Whether it holds words that Outlook alone shows; nothing shows those of any other comment."""
+    """Whether the comment holds words that only Outlook shows; nothing shows those of any other comment."""
     text = comment.text or ""
     found = _OUTLOOK_ALONE.match(text)
     return found is not None and any(map(_LETTER.search, _texts(text[found.end() :])))
 
 
 def _texts(markup: str) -> Iterator[str]:
-    """What stands between its tags, but for style sheets and Office's XML."""
+    """The text between its tags, without style sheets and Office's XML."""
     apart = False
     for piece in _TAG.split(markup):
         if (tag := _APART.match(piece)) is not None:
@@ -139,7 +140,7 @@ _APART = re.compile(r"<(/?)(?:style|xml)\b", re.IGNORECASE)
 
 
 def _is_known(tag: str) -> bool:
-    """A browser shows what stands in a tag that it does not know, such as Word's ``<st1:place>``."""
+    """A browser shows the text in an unknown tag, such as Word's ``<st1:place>``."""
     return tag in _TAGS or tag.startswith(_OFFICE)
 
 
@@ -149,7 +150,7 @@ def _is_in_body(element: etree._Element) -> bool:
 
 
 def _has_text(element: etree._Element) -> bool:
-    """Also of one with too much in it to be looked through."""
+    """Also true of an element with too much in it to search."""
     looked_at = list(islice(element.iter(), _MOST_LOOKED_THROUGH))
     inside = any(one.text and one.text.strip() for one in looked_at)
     return inside or len(looked_at) == _MOST_LOOKED_THROUGH or any(str(one).strip() for one in element.itertext())
@@ -165,7 +166,7 @@ def _names(element: etree._Element) -> frozenset[str]:
 
 
 def _inner_size(tag: str, own: TextStyle, ruled: TextStyle, size: float) -> float:
-    """The smallest that the letters could be."""
+    """The smallest possible size of the letters."""
     could = [own.size if own.size is not None else size]
     could += [size * factor for factor in (own.factor, ruled.factor) if factor is not None]
     could += [ruled.size] if ruled.size is not None else []

@@ -1,11 +1,11 @@
-"""SMTP out: connections to one server, opened, kept and reused, and honest about what became of a mail.
+"""SMTP out: opens, keeps and reuses connections to one server, and tells whether a mail was sent, refused or in doubt.
 
 A mail is surely not sent until its content begins to go out. From there to the server's reply it may have been sent.
 That difference has to be known here, so a whole mail takes less time than the relay waits.
 
-Each step of connecting is taken by itself, so that a failure has a name. A password is never sent before the connection
-is as safe as it has to be. A bad certificate, a missing STARTTLS and a greeting of 554 leave mail waiting: whoever can
-touch the network can cause them, and must not end a question's notices by it.
+Each step of connecting is separate, so that a failure has a name. A password is never sent before the connection is as
+safe as required. A bad certificate, a missing STARTTLS and a greeting of 554 leave mail waiting: an attacker on the
+network can cause them, and must not end a question's notices by it.
 
 Source: RFC 5321 §4.2.1, §4.5.3.2 (timeouts; ours are shorter, the relay waits 30 s); RFC 3207 §4, §6; RFC 4954 §4, §6;
 RFC 8314 §3; facts on mail §F.
@@ -45,7 +45,7 @@ _NEVER = 500
 
 
 class NoService(Exception):
-    """The server takes no mail at all from us just now; ``outcome`` says what that means for this one."""
+    """The server takes no mail from us just now; ``outcome`` is the delivery result."""
 
     def __init__(self, outcome: Delivery) -> None:
         super().__init__(outcome)
@@ -53,7 +53,7 @@ class NoService(Exception):
 
 
 async def connected(server: SmtpServer, hello: str) -> SMTP:
-    """A connection that mail can be handed over on. Raises :class:`NoService`."""
+    """A connection that is ready for mail. Raises :class:`NoService`."""
     client = SMTP(
         hostname=server.host,
         port=server.port,
@@ -80,7 +80,7 @@ async def connected(server: SmtpServer, hello: str) -> SMTP:
 
 
 async def _greet(client: SMTP) -> None:
-    """As one that knows extensions; plainly if the server does not (RFC 5321 §3.2)."""
+    """EHLO, or HELO if the server does not know extensions (RFC 5321 §3.2)."""
     try:
         await client.ehlo()
     except SMTPHeloError:
@@ -120,7 +120,7 @@ def _not_reached(failure: Exception) -> Deferred:
 
 
 def reason_of(failure: Exception) -> str:
-    """A stable code for what the network did."""
+    """A stable code for a network failure."""
     if isinstance(failure, SMTPTimeoutError | TimeoutError):
         return "smtp_timeout"
     if isinstance(failure, ssl.SSLError) or isinstance(getattr(failure, "__cause__", None), ssl.SSLError):
@@ -156,7 +156,7 @@ class SmtpLanes:
         self._keeps = True
 
     async def deliver(self, mail: OutgoingMail) -> Delivery:
-        """Hand one mail over. Never raises for what the server or the network did."""
+        """Hand one mail over. Never raises for failures of the server or the network."""
         async with self._free:
             ends_at = asyncio.get_running_loop().time() + WHOLE_SECONDS
             try:
@@ -173,7 +173,7 @@ class SmtpLanes:
 
     @asynccontextmanager
     async def _opened(self, mail: OutgoingMail) -> AsyncIterator[tuple[SMTP, SMTPResponse | None]]:
-        """A connection and its reply to MAIL; kept afterwards if it is still good."""
+        """A connection and its reply to MAIL; kept afterwards if it still works."""
         client, reply = await self._begin(mail)
         try:
             yield client, reply
@@ -186,7 +186,7 @@ class SmtpLanes:
             await _farewell(client)
 
     async def _begin(self, mail: OutgoingMail) -> tuple[SMTP, SMTPResponse | None]:
-        """MAIL on a kept connection; on a new one if the server has closed that meanwhile."""
+        """MAIL on a kept connection, or on a new one if the server has closed the kept one."""
         kept = self._take_idle()
         if kept is not None:
             with suppress(SMTPException, OSError):
@@ -221,8 +221,8 @@ async def _farewell(client: SMTP) -> None:
 
 
 async def _asked(client: SMTP, *words: str) -> SMTPResponse:
-    """The reply to a command. The connection is closed if none comes, or one that is no SMTP: nobody knows then to
-    which command the next reply belongs."""
+    """The reply to a command. If none comes, or one that is not SMTP, the connection is closed: nobody knows then
+    which command the next reply answers."""
     try:
         return await client.execute_command(*(word.encode() for word in words))
     except BaseException:
@@ -231,14 +231,14 @@ async def _asked(client: SMTP, *words: str) -> SMTPResponse:
 
 
 async def _mail_from(client: SMTP, mail: OutgoingMail) -> SMTPResponse | None:
-    """The reply to MAIL. ``None`` if the server can't take such an address: it is not bothered."""
+    """The reply to MAIL. ``None`` if the server can't take such an address: nothing is sent then."""
     if mail.is_international and not client.supports_extension("smtputf8"):
         return None
     return await _asked(client, "MAIL", f"FROM:<{mail.sender}>", *_options(client, mail))
 
 
 def _options(client: SMTP, mail: OutgoingMail) -> Iterator[str]:
-    """Of MAIL FROM. A report brings our return id back, and not the whole mail (RFC 3461 §4.3, §4.4)."""
+    """Options of MAIL FROM. A report brings our return id back, and not the whole mail (RFC 3461 §4.3, §4.4)."""
     if mail.is_international:
         yield from ("BODY=8BITMIME", "SMTPUTF8")  # RFC 6531 §3.4, §3.6
     if client.supports_extension("dsn") and mail.sender:
@@ -246,15 +246,15 @@ def _options(client: SMTP, mail: OutgoingMail) -> Iterator[str]:
 
 
 def _reports_wanted(client: SMTP, mail: OutgoingMail) -> list[str]:
-    """Of RCPT TO: told of failures and delays alone; of nothing if nobody could be told (RFC 3461 §4.1)."""
+    """Options of RCPT TO: report only failures and delays; nothing if no report could reach us (RFC 3461 §4.1)."""
     if not client.supports_extension("dsn"):
         return []
     return ["NOTIFY=FAILURE,DELAY"] if mail.sender else ["NOTIFY=NEVER"]
 
 
 async def _unwanted(client: SMTP, mail: OutgoingMail, reply: SMTPResponse | None) -> Delivery | None:
-    """What is between MAIL, which has its ``reply``, and the content: ``None`` if that may come now. If MAIL was
-    refused, it is us and not this mail."""
+    """The outcome of the commands between MAIL, which got ``reply``, and the content; ``None`` if the content may be
+    sent. A refused MAIL is about us and not about this mail."""
     if reply is None:
         return Refused("smtputf8_not_offered")
     if not _is_positive(reply.code):
@@ -267,8 +267,8 @@ async def _unwanted(client: SMTP, mail: OutgoingMail, reply: SMTPResponse | None
 
 
 async def _refused(client: SMTP, reply: SMTPResponse, fault: RefusalCause) -> Delivery:
-    """What ``reply`` means before the content; ``fault`` is why, if it is for good. The connection is made ready for
-    the next mail, and closed if it can't be."""
+    """The outcome of ``reply`` before the content; ``fault`` is the cause of a permanent refusal. The connection is
+    reset for the next mail, and closed if that fails."""
     outcome = _outcome(reply.code)
     try:
         if not 400 <= reply.code < 600:  # it fits no command
@@ -281,8 +281,8 @@ async def _refused(client: SMTP, reply: SMTPResponse, fault: RefusalCause) -> De
 
 async def _content_taken(client: SMTP, mail: OutgoingMail, ends_at: float) -> Delivery:
     """From here on the mail may have been sent, until the server says otherwise. aiosmtplib's own ``data`` does not
-    tell a failure before the content from one behind it. It keeps what comes in one piece with a reply: if a broken
-    server says one thing too many with its 354, that counts as its word on the content."""
+    tell a failure before the content from one behind it. It joins bytes that come in one piece with a reply: if a
+    broken server sends a reply too many with its 354, that one counts as its reply to the content."""
     transport = client.transport
     if transport is None or transport.is_closing():
         raise SMTPServerDisconnected("connection lost")
@@ -299,7 +299,7 @@ async def _content_taken(client: SMTP, mail: OutgoingMail, ends_at: float) -> De
 
 
 def _is_policy(refusal: SMTPResponse) -> bool:
-    """Whether it is said of us and not of the recipient: "Relay access denied" (RFC 3463 §3.8, X.7.Z)."""
+    """Whether the refusal is about us and not about the recipient: "Relay access denied" (RFC 3463 §3.8, X.7.Z)."""
     return refusal.code == _NEEDS_LOGIN or refusal.message.startswith("5.7.")
 
 
@@ -308,7 +308,7 @@ def _is_positive(code: int) -> bool:
 
 
 def _outcome(code: int) -> Deferred | Refused:
-    """4yz may change, 5yz will not; anything else is no SMTP."""
+    """4yz is temporary, 5yz permanent; anything else is not SMTP."""
     if 500 <= code < 600:
         return Refused(f"smtp_{code}")
     return Deferred(f"smtp_{code}" if 400 <= code < 500 else "smtp_unusable")

@@ -1,7 +1,7 @@
-"""Style sheets of a reply: the rules that could hide something, and what each could match. Pure.
+"""Style sheets of a reply: the rules that could hide something, and the elements that each could match. Pure.
 
-A rule is taken to match whatever the last part of its selector (``td.a`` of ``.x > td.a:hover``) could match, by tag,
-classes and id, whether a browser would apply it or not: so no selector is evaluated wrongly.
+A rule is taken to match every element that the last part of its selector (``td.a`` of ``.x > td.a:hover``) could match,
+by tag, classes and id, whether a browser would apply it or not: so no selector is evaluated wrongly.
 
 Source: CSS Syntax 3 (by tinycss2), Selectors 4; docs/decisions/0100.
 """
@@ -34,7 +34,7 @@ _MOST_RULES = 100
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """What could hide, and whom it could match: an empty ``tag`` any, ``names`` are classes and ``#id``."""
+    """A rule that could hide, and its matches: an empty ``tag`` is any, ``names`` are classes and ``#id``."""
 
     tag: str
     names: frozenset[str]
@@ -47,13 +47,13 @@ class _Rule:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """The rules that could hide something. ``sight``: what can't be evaluated could hide anything."""
+    """The rules that could hide something. ``sight``: a rule that can't be evaluated could hide anything."""
 
     rules: tuple[_Rule, ...] = ()
     sight: Visibility = Visibility.SHOWN
 
     def style_for(self, tag: str, names: frozenset[str], *, is_box: bool = False) -> TextStyle:
-        """``names`` are the element's classes and ``#id``, in lower case: without a doctype case counts for nothing."""
+        """``names`` are the element's classes and ``#id``, in lower case: without a doctype case is ignored."""
         style = TextStyle()
         for rule in self.rules:
             if rule.could_match(tag, names):
@@ -62,7 +62,7 @@ class Sheet:
 
 
 def sheet_of(text: str) -> Sheet:
-    """All that stands in ``<style>``."""
+    """The sheet of all ``<style>`` content."""
     if not text.strip():
         return Sheet()
     if len(text) > _LONGEST_SHEET:
@@ -89,7 +89,7 @@ _DEEPEST = 4
 
 
 def _qualified(nodes: Iterable[Node], depth: int = 0) -> Iterator[QualifiedRule | None]:
-    """Each rule, also within ``@media``; ``None`` for what can't be evaluated."""
+    """Each rule, also within ``@media``; ``None`` for one that can't be evaluated."""
     for one in nodes:
         if isinstance(one, QualifiedRule):
             yield one
@@ -133,7 +133,7 @@ def _unsure(style: TextStyle) -> TextStyle:
 
 
 def _split(prelude: Iterable[Node]) -> Iterator[list[Node]]:
-    """The selectors of a list, of each what stands behind its last combinator."""
+    """The last compound of each selector in a list."""
     part: list[Node] = []
     ends = False
     for token in prelude:
@@ -157,7 +157,7 @@ def _mark(token: Node) -> str:
 
 
 def _subject(selector: Sequence[Node]) -> tuple[str, frozenset[str]]:
-    """The tag, classes and id that an element has to have. What is not known leaves more that could match."""
+    """The tag, classes and id that an element must have. Unknown parts are ignored, so more could match."""
     tag, names = "", set[str]()
     for at, token in enumerate(selector):
         if isinstance(token, HashToken):

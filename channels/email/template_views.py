@@ -36,7 +36,7 @@ _MOST_FIELDS = 50
 
 @dataclass(frozen=True, slots=True)
 class ActionView:
-    """What exactly will run: JSON under its ``heading``, which has the ``digest``; ``hidden`` is a sentence, where a
+    """The action that will run: JSON under its ``heading``, which has the ``digest``; ``hidden`` is a sentence if a
     part of it is not shown to this reader."""
 
     heading: str
@@ -58,7 +58,7 @@ def notice_view(
     notice: Notice, subject: str, answers_at: str | None, room: MailBudget, needed: Sight = Sight.MESSAGE
 ) -> View:
     """The variables of ``notice.html.j2`` and ``notice.txt.j2``. If more than a message is ``needed`` to approve it,
-    there are buttons for its negative choices alone."""
+    only its negative choices have buttons."""
     replying = Replying(answers_at, subject, notice.response_type, notice.choices) if answers_at else None
     question = shortened(clean(notice.question), room.question)
     context = list(_context(notice.context, room))
@@ -159,8 +159,8 @@ def _silence_line(notice: Notice) -> str:
 
 
 def _preheader(notice: Notice, choices: Sequence[Choosable]) -> str:
-    """What a list of mails shows beside the subject: what can be chosen, and what comes of silence. Mail programs quote
-    what they hide, too: none of its lines reads as an answer, however it is wrapped."""
+    """The text beside the subject in a list of mails: what can be chosen, and what silence does. Mail programs quote
+    hidden text, too: none of its lines reads as an answer, however it is wrapped."""
     what = named(choices, "") or ("Object" if notice.kind is Kind.VETO else "Answer needed")
     silence = one_line(notice.in_brief, _LONGEST_SILENCE)
     return f"{what} — {silence[:1].lower()}{silence[1:]}"
@@ -194,7 +194,7 @@ def _numbers(choices: Sequence[NoticeChoice]) -> str:
 
 
 def _fields(notice: Notice) -> Iterator[str]:
-    """The fields of a form, one for each line to fill in."""
+    """The fields of a form, one a line to fill in."""
     if notice.response_type is ResponseType.FORM:
         names = list(form_properties(form_schema_of(notice.form_schema, notice.context)))
         yield from (one_line(name, _LONGEST_NAME) for name in names[:_MOST_FIELDS])
@@ -217,7 +217,7 @@ def _setting(notice: Notice, question: str, choices: Sequence[Choosable], room: 
 
 
 def _ways_to_write(action: ShownAction | None, room: MailBudget) -> Sequence[str]:
-    """The most readable one first. What is cut is written in one way alone."""
+    """The most readable one first. A cut action is written in one way only."""
     if action is None:
         return ()
     if action.is_longer_than(room.action):
@@ -234,7 +234,7 @@ def _action(notice: Notice, setting: Setting) -> ActionView | None:
 
 
 def cut_in(notice: Notice, room: MailBudget) -> Cut:
-    """What a mail with so much ``room`` leaves out of what the agent wrote."""
+    """What a mail with this ``room`` leaves out of the agent's words."""
     if notice.in_part is Cut.ACTION or (notice.action is not None and notice.action.is_longer_than(room.action)):
         return Cut.ACTION
     return Cut.WORDS if _words_are_cut(notice, room) else notice.in_part
@@ -259,8 +259,7 @@ _FEW_CHOICES = 10
 
 
 def is_brief(notice: Notice) -> bool:
-    """Whether the agent wrote so little that there is room for it in any mail of our templates: they need not be
-    filled in to know that."""
+    """Whether the agent wrote so little that any mail of our templates has room for it: no need to render them."""
     if len(notice.context) > _FEW_ROWS or len(notice.choices) > _FEW_CHOICES:
         return False
     words = len(notice.question) + (len(notice.action.text(_BRIEF)) if notice.action is not None else 0)
@@ -270,8 +269,7 @@ def is_brief(notice: Notice) -> bool:
 
 
 def _notes(notice: Notice) -> Sequence[str]:
-    """Earlier answers are the first of them, and so the first to give way. Templates of an operator's own show them,
-    too."""
+    """Earlier answers come first, and so are dropped first. An operator's own templates show them, too."""
     if not notice.earlier:
         return notice.notes
     lines = earlier_answers.in_message(notice.earlier, notice.zone)
@@ -288,7 +286,7 @@ _INTRODUCES = (":", "：")
 
 
 def _around_choices(text: str, choices: Iterable[ChoiceView]) -> tuple[list[str], list[str]]:
-    """``text`` in pieces, above and below the lines that list the choices: these are buttons."""
+    """``text`` in pieces, above and below the lines that list the choices: buttons replace these."""
     listed = {f"{choice.number}) {choice.label}" for choice in choices}
     above: list[str] = []
     below: list[str] = []

@@ -1,7 +1,7 @@
-"""Templates of mails: ours, and in their place those that the operator has put into a folder.
+"""Templates of mails: ours, or those in the operator's folder.
 
-An operator's template runs in a sandbox and is looked at whole before the service starts. If it fails on a question
-that nobody had thought of, ours takes its place: no question is lost to a template.
+An operator's template runs in a sandbox and is checked as a whole before the service starts. If it fails on an
+unforeseen question, ours takes its place: no question is lost to a template.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ OURS: Mapping[str, str] = {file.name: file.read_text("utf-8") for file in sorted
 
 @dataclass(frozen=True, slots=True)
 class MailBodies:
-    """The two bodies of a mail. ``failed`` names the operator's template that could not be used, where one was."""
+    """The two bodies of a mail. ``failed`` names the operator's template that could not be used, if any."""
 
     text: str
     html: str
@@ -45,11 +45,11 @@ class Templates:
 
     @property
     def are_ours(self) -> bool:
-        """Whether the operator has replaced none."""
+        """Whether the operator has replaced no template."""
         return self._theirs is None
 
     def write(self, kind: str, view: View) -> MailBodies:
-        """``kind`` is ``notice`` or ``message``. Never fails for what an operator has written."""
+        """``kind`` is ``notice`` or ``message``. Never fails because of an operator's template."""
         if self._theirs is not None:
             try:
                 written = rendered(self._theirs, kind, view)
@@ -61,8 +61,7 @@ class Templates:
 
 
 class PartMissing(Exception):
-    """What ``form`` (``txt``, ``html``) of a template makes of a question lacks ``part``, without which nobody can
-    answer it."""
+    """The ``form`` (``txt``, ``html``) of a rendered question lacks ``part``, without which nobody can answer it."""
 
     def __init__(self, form: str, part: str) -> None:
         super().__init__(form, part)
@@ -71,7 +70,7 @@ class PartMissing(Exception):
 
 
 def environment(loader: BaseLoader, kind: type[Environment] = Environment) -> Environment:
-    """``kind`` of environment over ``loader``; HTML is escaped, and a variable that there is not is an error."""
+    """An environment of class ``kind`` over ``loader``; HTML is escaped, and an unknown variable is an error."""
     return kind(
         loader=loader,
         autoescape=is_html,
@@ -85,8 +84,8 @@ def environment(loader: BaseLoader, kind: type[Environment] = Environment) -> En
 
 @cache
 def _ours() -> Environment:
-    """Compiled once, however many channels there are or replace each other. They use none of Jinja's globals, which
-    would be copied for each body."""
+    """Compiled once for all channels. Our templates use none of Jinja's globals, which would be copied for each
+    body."""
     ours = environment(DictLoader(dict(OURS)))
     ours.globals.clear()
     return ours
@@ -107,8 +106,8 @@ def loader_of(replaced: Mapping[str, str]) -> BaseLoader:
 
 
 def rendered(templates: Environment, kind: str, view: View) -> tuple[str, str]:
-    """Text and HTML. Raises :class:`PartMissing` if one lacks the link that the question is answered at, or what an
-    answer sets free; and what the template itself raises."""
+    """Text and HTML. Raises :class:`PartMissing` if one lacks the link to answer at, or the action; and the
+    template's own errors."""
     text, html = (templates.get_template(f"{kind}.{form}.j2").render(view) for form in ("txt", "html"))
     link, action = view["link"], view.get("action")
     lines = [] if action is None else [action.digest, *action.text.splitlines()[:_LINES_LOOKED_FOR]]

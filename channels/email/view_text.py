@@ -1,6 +1,6 @@
-"""View text: what others wrote, as a template may show it, and how much of it there is room for. Pure.
+"""View text: others' words, cleaned for a template and shortened to the room there is. Pure.
 
-It is cleaned (invisible signs, and signs that turn the writing direction) but not escaped: escaping is the template's.
+Cleaning removes invisible signs and signs that turn the writing direction. It does not escape: the template does.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SPACES = re.compile(r"\s+")
 
 
 def clean(text: str) -> str:
-    """``text`` with its lines as they were, and nothing in it that can't be seen."""
+    """``text`` with its lines kept and invisible signs removed."""
     if text.isascii() and text.isprintable():
         return text.strip()
     return _UNSEEN.sub("", text.replace("\r\n", "\n").replace("\r", "\n")).strip()
@@ -94,5 +94,5 @@ ROOMS = (
 
 
 def of_both(agents: MailBudget, own: MailBudget) -> MailBudget:
-    """As much of the agent's words as ``agents`` has room for, and of our own as ``own`` has."""
+    """The budget of ``agents`` for the agent's words, and of ``own`` for ours."""
     return replace(agents, note=own.note, notes=own.notes, mailto=own.mailto)

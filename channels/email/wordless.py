@@ -1,6 +1,6 @@
-"""Mails that hold no words of a person: a reaction, Outlook's own format, what is encrypted. Pure.
+"""Mails without a person's words: a reaction, Outlook's own format, encrypted mail. Pure.
 
-Each is named as what it is, so that its sender is told. Source: Gmail API ("Email reactions"), what Outlook is known to
+Each kind has its own code, so that its sender is told. Source: Gmail API ("Email reactions"), what Outlook is known to
 send to other servers, MS-OXTNEF, RFC 8551 (S/MIME), RFC 3156 and RFC 9580 (OpenPGP).
 """
 
@@ -38,8 +38,8 @@ _LINES_OF_REACTION = 3
 
 
 def kind_of(message: Message, lines: Sequence[str]) -> str | None:
-    """What a mail with these ``lines`` of its own is in place of words, as a stable code; ``None`` if they are words or
-    nothing is known."""
+    """The stable code of a mail without words, which has only these ``lines`` of its own; ``None`` if they are words
+    or nothing is known."""
     said = [line for line in lines if line.strip()]
     if said:
         if len(said) <= _LINES_OF_REACTION and _REACTED.fullmatch(said[-1].strip()[:300]):
