@@ -1,4 +1,4 @@
-"""The domain: what a question is, and what can happen to it. Pure values and functions.
+"""The domain: the record of a question, and every change to it. Pure values and functions.
 
 Read ``suspension`` first (the record), then ``vocabulary`` (signals in; events and effects out) and ``machine`` (the
 table of moves). The other modules each answer one question about a record:
@@ -10,7 +10,7 @@ table of moves). The other modules each answer one question about a record:
 - how it is written: ``wire`` (JSON), ``intent`` (the record that a suspension belongs to);
 - what proves something: ``tokens`` (a link, a mail address), ``receipt`` (an answer), and the ``renewed_key`` of both.
 
-``now`` always comes in as an argument. Decisions go out as values; whoever called performs them.
+``now`` always comes in as an argument. Decisions go out as values; the caller performs them.
 
-What must never be: SQL, asyncio, a clock, a network call, or an import of another package of core but ``errors``.
+What must never be: SQL, asyncio, a clock, a network call, or an import of another package of core than ``errors``.
 """

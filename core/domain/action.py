@@ -1,7 +1,7 @@
-"""Actions: what an answer sets free, as people read it. JSON in which every sign can be seen. Pure.
+"""Actions: the call that an answer releases, shown to people as JSON in which every sign is visible. Pure.
 
-What runs is what the agent wrote, so nothing in it is taken away or made prettier. A sign that shows nothing, or that
-moves or covers others, is written as the escape that JSON has for it.
+The agent's own action runs, so nothing in it is removed or made prettier. A sign that is invisible, or that moves or
+covers others, is written as its JSON escape.
 
 Source: API.md §2, "What is shown"; Unicode Annex 44 (Default_Ignorable_Code_Point); docs/decisions/0041.
 """
@@ -34,8 +34,8 @@ _MOST_MARKS = 3
 
 @dataclass(frozen=True, slots=True)
 class ShownAction:
-    """What exactly will run, as far as it may be shown. ``digest`` are the first digits of ``action_digest``: those of
-    the action itself, whatever is hidden here."""
+    """The action, as far as it may be shown. ``digest`` are the first digits of ``action_digest``: of the action
+    itself, whatever is hidden here."""
 
     value: Mapping[str, JsonValue]
     digest: str
@@ -45,8 +45,8 @@ class ShownAction:
         return f"{HEADING} (sha256 {self.digest})"
 
     def text(self, most: int | None = None, levels: int = _INDENTED) -> str:
-        """Indented JSON in the agent's own order; its first ``most`` characters. What is deeper than so many ``levels``
-        stands on one line."""
+        """Indented JSON in the agent's own order; its first ``most`` characters. Values deeper than ``levels`` stand
+        on one line."""
         if most is None:
             return "".join(_pieces(dict(self.value), levels))
         kept, room = [], most
@@ -62,7 +62,7 @@ class ShownAction:
 
 
 def shown_action(action: Mapping[str, JsonValue] | None, digest: str | None) -> ShownAction | None:
-    """``digest`` as the callback carries it (``sha256:`` and hex digits)."""
+    """``digest`` as in the callback (``sha256:`` and hex digits)."""
     if action is None or digest is None:
         return None
     return ShownAction(action, digest.removeprefix("sha256:")[:DIGITS])
@@ -74,7 +74,7 @@ def hides(text: str) -> bool:
 
 
 def _pieces(value: JsonValue, levels: int) -> Iterator[str]:
-    """``value`` as JSON, piece by piece: whoever has enough stops reading. No recursion, however deep it is."""
+    """``value`` as JSON, piece by piece: the reader may stop at any time. No recursion, however deep it is."""
     opened: list[tuple[Iterator[tuple[str, JsonValue]], str]] = []
     todo, separator = value, ""
     while True:
@@ -100,7 +100,7 @@ def _pieces(value: JsonValue, levels: int) -> Iterator[str]:
 
 
 def _items(value: dict[str, JsonValue] | list[JsonValue]) -> tuple[Iterator[tuple[str, JsonValue]], str]:
-    """What stands before each value of a container, the values, and what closes it."""
+    """The values of a container with the text before each, and the closing bracket."""
     if isinstance(value, dict):
         return ((f"{visible(key)}: ", one) for key, one in value.items()), "}"
     return (("", one) for one in value), "]"
@@ -117,7 +117,7 @@ def _scalar(value: JsonValue) -> str:
 
 
 def visible(text: str) -> str:
-    """``text`` as a JSON string, each sign of which can be seen."""
+    """``text`` as a JSON string in which each sign is visible."""
     written = json.dumps(text, ensure_ascii=False)
     if written.isascii() and written.isprintable():
         return written
@@ -125,7 +125,8 @@ def visible(text: str) -> str:
 
 
 def _hidden(text: str) -> Iterator[bool]:
-    """For each sign whether it shows nothing, turns the direction of reading, or draws over what is no letter."""
+    """For each sign: whether it is invisible, turns the direction of reading, or draws over a sign that is not a
+    letter."""
     marks = _MOST_MARKS
     for sign in text:
         category = unicodedata.category(sign)

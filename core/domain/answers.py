@@ -1,7 +1,7 @@
-"""Answers: whether a value answers a question, and the value on its way in (:class:`GivenAnswer`). Pure.
+"""Answers: whether a value answers a question, and :class:`GivenAnswer`, an answer on its way in. Pure.
 
-:func:`check_answer` holds the value against the question's response type, choices or form. It says nothing of who
-answered, or whether the answer still counts: that is ``core.engine.permissions`` and ``machine``.
+:func:`check_answer` checks the value against the question's response type, choices or form. Whether the person may
+answer, and whether the answer still counts, is decided in ``core.engine.permissions`` and ``machine``.
 
 Source: RFC-0025 §8; API.md §4.
 """
@@ -23,7 +23,7 @@ LONGEST_TEXT = 40_000
 
 
 def check_answer(ask: Ask, value: JsonValue) -> JsonValue:
-    """``value`` as it is kept; raises :class:`InvalidAnswer` if it is none to this question."""
+    """``value`` as it is stored; raises :class:`InvalidAnswer` if it does not answer this question."""
     match ask.response_type:
         case ResponseType.CHOICE | ResponseType.CONFIRM:
             return _check_choice(ask, value)
@@ -34,14 +34,14 @@ def check_answer(ask: Ask, value: JsonValue) -> JsonValue:
 
 
 def chosen(ask: Ask, index: int) -> JsonValue:
-    """The stored value of the choice that was shown at ``index``; an index out of range is no answer."""
+    """The stored value of the choice at ``index``; an index out of range is not an answer."""
     if not 0 <= index < len(ask.choices):
         raise _invalid_choice(ask, f"There is no choice number {index + 1}")
     return ask.choices[index].value
 
 
 def check_resume_payload(ask: Ask, value: JsonValue, reason: str | None) -> None:
-    """Raises :class:`ResumePayloadInvalid` if the agent's ``payload_schema`` refuses what it would receive."""
+    """Raises :class:`ResumePayloadInvalid` if the agent's ``payload_schema`` refuses the payload."""
     schema = ask.resume.payload_schema
     if schema is None:
         return
@@ -51,14 +51,15 @@ def check_resume_payload(ask: Ask, value: JsonValue, reason: str | None) -> None
 
 
 def signal_payload(ask: Ask, value: JsonValue, reason: str | None) -> JsonValue:
-    """What a signal-driven agent resumes with: the object itself for a form, else the response and its reason."""
+    """The payload that resumes a signal-driven agent: the object itself for a form, else the response and its
+    reason."""
     if ask.response_type is ResponseType.FORM and isinstance(value, dict):
         return value
     return {"response": value, "reason": reason}
 
 
 def recorded_payload(suspension: Suspension) -> JsonValue:
-    """What the agent goes on with: the answer, or the value that silence was agreed to mean.
+    """The payload of an ended question: the answer, or the value agreed for silence.
 
     ``None`` while the question is open, and if it ended without either: a payload is never made up.
     """
@@ -101,13 +102,12 @@ def _check_form(ask: Ask, value: JsonValue) -> JsonValue:
 
 @dataclass(frozen=True, slots=True)
 class GivenAnswer:
-    """Somebody's answer to one suspension.
+    """A person's answer to one suspension.
 
-    ``choice`` is an index into the stored choices and stands instead of ``value``: a button or a number, so that
-    what was shown need not be what is stored. ``intent_id``, where given, must be the suspension's own. ``named`` is
-    the responder as the request calls them: somebody else than ``by`` only if ``by`` is a trusted gateway.
-    ``sight`` is how much of the question is shown where it was given.
-    ``via`` is where it can be found again.
+    ``choice`` is an index into the stored choices and replaces ``value``: a button or a number, because the shown label
+    need not be the stored value. ``intent_id``, if given, must be the suspension's own. ``named`` is the responder that
+    the request names: another than ``by`` only if ``by`` is a trusted gateway. ``sight`` is how much of the question
+    was shown with the answer. ``via`` is the evidence of it.
     """
 
     suspension_id: str

@@ -1,7 +1,7 @@
-"""The audience of an open question: whom it may wait for.
+"""The audience of an open question: the people whose answer it may wait for.
 
-It holds just enough to say whether one person may answer, and has not. It is small, and the same for most questions of
-one agent, so that a very large inbox is counted by it, without the records.
+It holds just enough to say whether one person may answer and has not. It is small, and the same for most questions of
+one agent, so a very large inbox is counted by it, without the records.
 
 Source: API.md §2, "Who may answer"; docs/decisions/0043.
 """
@@ -21,10 +21,9 @@ _COMPACT = json.JSONEncoder(separators=(",", ":"))
 
 @dataclass(frozen=True, slots=True)
 class Audience:
-    """``responders`` are those that the call named, ``asked`` everybody whom an attempt or a hand-over has addressed:
-    references, all of them. ``behind`` are the names of whoever asked, of whom it is asked for, and of
-    whose intent it is. Where several have
-    to answer (``is_shared``), ``answered`` are the names of those who have."""
+    """``responders`` are the references that the call named, ``asked`` those that an attempt or a hand-over has
+    addressed. ``behind`` are the names of the asker, of the person it is asked for, and of the intent's agents. If
+    several people have to answer (``is_shared``), ``answered`` are the names of those who have."""
 
     responders: tuple[str, ...]
     asked: tuple[str, ...]
@@ -45,7 +44,7 @@ class Audience:
         return identity in map(identity_of, self.answered)
 
     def written(self) -> str:
-        """As :meth:`read` takes it: compact JSON."""
+        """Compact JSON for :meth:`read`."""
         kept = {
             "responders": self.responders,
             "asked": self.asked,

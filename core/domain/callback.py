@@ -1,4 +1,4 @@
-"""The callback's body: what the agent is told when its question ends, or when somebody asks it back.
+"""The callback's body: tells the agent that its question ended, or asks it to clarify.
 
 Source: API.md §2, §5; issue 186.
 """
@@ -34,7 +34,7 @@ def callback_body(suspension: Suspension, effect: ResumeAgent, now: datetime) ->
 
 
 def asked_back_body(suspension: Suspension, now: datetime) -> JsonObject:
-    """The callback that asks the agent to clarify. The question still waits: what tells of an end is null."""
+    """The callback that asks the agent to clarify. The question is still open: fields about its end are null."""
     data: dict[str, Any] = {**_data(suspension, Ended(now)), "clarification": clarification_json(suspension)}
     return {"type": ASKED_BACK, "timestamp": instant(now), "data": data}
 
@@ -71,8 +71,8 @@ def _data(suspension: Suspension, ended: Ended) -> JsonObject:
 
 
 def lane_of_callback(key: str, url: str, session: str) -> str:
-    """The lane of calls to ``url`` for ``key``: whatever waits there (a session or question, a subscription), at
-    the place of its origin (scheme, host, port), in the group of the key."""
+    """The lane of calls to ``url`` for ``key``: the session, question or subscription, at the URL's origin (scheme,
+    host, port), in the group of the key."""
     waits = hashlib.sha256(session.encode(errors="surrogatepass")).hexdigest()[:16]
     return f"{key}\n{_origin(url)}\n{waits}"
 

@@ -1,7 +1,7 @@
-"""Clarification: asking the agent back. The clock holds until it has clarified, and for a bounded time.
+"""Clarification: a responder asks the agent back. The clock holds until the agent clarifies, for a bounded time.
 
-The whole bound is added to the remaining times when the question is put. What was not needed is taken off again when
-the agent clarifies. So ``expires_at`` is never earlier than it will turn out to be, and needs no exception anywhere.
+The whole bound is added to the remaining times when the question is put, and its unused part is taken off when the
+agent clarifies. So ``expires_at`` is never too early, and needs no exception anywhere.
 
 Source: API.md §2, ``clarify``; docs/decisions/0010.
 """
@@ -40,8 +40,8 @@ def patience(ask: Ask) -> timedelta:
 
 
 def _room(suspension: Suspension, now: datetime) -> timedelta:
-    """How long the clock may hold before a deadline: as long as it may for a claim, so that the attempts that remain
-    are made all the same."""
+    """How long the clock may hold before a deadline: as long as for a claim, so that the remaining attempts are
+    still made."""
     deadline, ask = suspension.deadline_at, suspension.ask
     if deadline is None:
         return LONGEST
@@ -76,7 +76,7 @@ def ask_back(suspension: Suspension, signal: AskedBack, now: datetime) -> Outcom
 
 
 def clarify(suspension: Suspension, signal: Clarified, now: datetime) -> Outcome:
-    """The agent has answered the latest question: the clock goes on. A late text is kept, and moves nothing more."""
+    """The agent has answered the latest question: the clock goes on. A late text is kept, and moves nothing."""
     latest = awaited(suspension)
     if latest is None:
         return Outcome(suspension)
@@ -103,34 +103,34 @@ def lapse(suspension: Suspension, latest: Clarification) -> Outcome:
 
 
 def awaited(suspension: Suspension) -> Clarification | None:
-    """The latest question, where the agent has said nothing to it yet, in time or not."""
+    """The latest question, if the agent has not answered it yet, in time or not."""
     latest = suspension.clarifications[-1] if suspension.clarifications else None
     return latest if latest is not None and latest.text is None else None
 
 
 def move_bound(suspension: Suspension, by: timedelta) -> Suspension:
-    """The agent gets the time back that an outage of ours took. What is taken off in the end counts it once."""
+    """The agent gets back the time that our outage took. What is taken off in the end counts it once."""
     latest = suspension.asks_back
     return suspension if latest is None else _with_latest(suspension, replace(latest, until=latest.until + by))
 
 
 def next_look(suspension: Suspension, latest: Clarification) -> datetime:
-    """When the clock has to look while it holds: at the bound, or where a claim ends before."""
+    """When the clock has to look while it holds: at the bound, or at the end of a claim before that."""
     claim = suspension.claim
     return latest.until if claim is None else min(claim.until, latest.until)
 
 
 def _closed_at(latest: Clarification, now: datetime, most: timedelta) -> datetime:
-    """Within what was agreed, wherever the host's clock has gone meanwhile.
+    """When the wait closed, within the agreed bounds, even if the host's clock was set meanwhile.
 
-    An outage has moved the bound if that is further away than the ``most`` it ever is. Whoever clarifies may still go
-    by a clock that stands before the outage's end: then it is closed no earlier than the outage allows.
+    If the bound is further away than ``most``, an outage has moved it. The clarifying process may still have a clock
+    before the outage's end: then the wait is closed no earlier than the outage allows.
     """
     return latest.closed_at or min(max(now, latest.asked_at, latest.until - most), latest.until)
 
 
 def _going_on(suspension: Suspension, done: Clarification) -> Suspension:
-    """Take off what was not needed of the bound; no claim may reach beyond the end."""
+    """Take off the unused part of the bound; no claim may reach beyond the end."""
     freed = replace(suspension, shift=suspension.shift - (done.until - (done.closed_at or done.until)))
     claim, end = freed.claim, freed.expires_at
     if claim is None or end is None or claim.until <= end:

@@ -1,7 +1,7 @@
-"""Earlier answers: what people have said before to the same action of the same key. Pure.
+"""Earlier answers: people's answers to earlier questions with the same action and the same key. Pure.
 
-They come from questions that have ended: what one of several people has answered is nobody else's before. A text is
-kept short, and so is their number: a notice shows the latest, its page more of them.
+They come only from questions that have ended: while several people answer one question, none sees another's answer.
+Texts are shortened, and so is the list: a notice shows the latest, its page more of them.
 
 Source: API.md §2, "Earlier answers"; docs/decisions/0092.
 """
@@ -26,7 +26,7 @@ LONGEST_IN_MESSAGE = 120
 
 
 def answers_to(suspension: Suspension) -> tuple[EarlierAnswer, ...]:
-    """What each person has answered to a question that has ended, in order. Silence and a cancellation are none."""
+    """Each person's answer to an ended question, in order. Silence and a cancellation are not answers."""
     ended, ask = suspension.ended, suspension.ask
     if ended is None:
         return ()
@@ -44,7 +44,7 @@ def latest(ended: Iterable[Suspension]) -> tuple[EarlierAnswer, ...]:
 
 
 def shown(answer: EarlierAnswer, longest: int = LONGEST) -> EarlierAnswer:
-    """As people read it: its value is a text, and no text is longer than that."""
+    """The answer for people: its value is a text, and no text is longer than ``longest``."""
     reason = None if answer.reason is None else _cut(answer.reason, longest) or None
     return EarlierAnswer(answer.ref, answer.by, _cut(answer.told, longest), answer.at, reason)
 

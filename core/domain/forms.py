@@ -1,8 +1,8 @@
-"""Forms: the fields that a form's schema asks for, and a field's value read from a text. Pages and Slack show them.
+"""Forms: the fields of a form's schema, and a field's value parsed from a text. Used by pages and Slack.
 
-There is one field for each property of the schema or, without a schema, a text for each key of the context
-(API.md §4). What can't be read is :class:`NotThat`; nothing is guessed. Whether a value answers the question is for
-``core.domain.answers`` alone.
+There is one field for each property of the schema or, without a schema, a text for each key of the context (API.md §4).
+A text that can't be parsed is :class:`NotThat`; nothing is guessed. Whether a value answers the question is decided
+only in ``core.domain.answers``.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ Shown = Callable[[JsonValue], str]
 
 
 class NotThat(Exception):
-    """What was entered is no value of that field; the text is for the person."""
+    """The input is not a value of that field; the text is for the person."""
 
 
 class FieldOption(NamedTuple):
@@ -70,9 +70,9 @@ _YES_NO = (FieldOption("Yes", True), FieldOption("No", False))
 class Field:
     """One input. ``name`` is the key in the answer.
 
-    ``hint`` is the agent's own, ``example`` ours. ``bounds`` are values for a number, how many for a list, lengths for
-    all else. ``nullable`` says that an empty input is ``null``; ``item`` is what each part of a list is read as;
-    ``initial`` is what the agent suggests: a text, or the indexes of options.
+    ``hint`` is the agent's own, ``example`` ours. ``bounds`` are values for a number, a count for a list, lengths for
+    all else. ``nullable``: an empty input is ``null``. ``item`` is the kind of each part of a list; ``initial`` is the
+    agent's suggestion: a text, or the indexes of options.
     """
 
     name: str
@@ -94,7 +94,7 @@ class Field:
 
     @property
     def input(self) -> str:
-        """Its name in a posted form, which no name of ours can be."""
+        """Its name in a posted form, which can't collide with our own fields."""
         return f"f{self.number}"
 
 
@@ -116,7 +116,7 @@ def form_fields(
 
 
 def read_scalar(kind: FieldKind, text: str) -> JsonValue:
-    """The value that ``text`` is of that kind. Raises :class:`NotThat`."""
+    """``text`` as a value of that kind. Raises :class:`NotThat`."""
     match kind:
         case FieldKind.INTEGER:
             if not _INTEGER.fullmatch(text.strip()):
@@ -135,7 +135,8 @@ def read_scalar(kind: FieldKind, text: str) -> JsonValue:
 
 
 def read_one(field: Field, text: str) -> JsonValue:
-    """The value of a field that is no option: of its kind, and what its name says. Raises :class:`NotThat`."""
+    """The value of a field without options, of its kind and of the kind that its name implies. Raises
+    :class:`NotThat`."""
     if field.known is not None and not fits(field.known, text):
         raise NotThat(f"Enter {ALLOWED[field.known]}.")
     return " ".join(text.split()) if field.known is not None else read_scalar(field.kind, text)
@@ -145,8 +146,8 @@ _LONGEST_SENTENCE = 160
 
 
 def refusal(schema: Mapping[str, JsonValue] | None, field: Field, value: JsonValue) -> str | None:
-    """What the form's schema says against ``value`` in this field alone, for whoever has entered it. Its own sentences
-    begin with the value, so they help with short ones."""
+    """Why the form's schema refuses ``value`` in this field alone, for the person who entered it. The schema
+    library's sentences begin with the value, so they help only with short ones."""
     longest = field.bounds[1]
     if isinstance(value, str) and longest is not None and len(value) > longest:
         return f"At most {longest:.0f} characters; this has {len(value)}."
@@ -264,7 +265,7 @@ def _example(field: Field, given: JsonValue, shown: Shown) -> str | None:
 
 
 def _initial(field: Field, default: JsonValue, shown: Shown) -> tuple[str, ...]:
-    """What the agent suggests, as the input would give it back."""
+    """The agent's suggestion, as the input would submit it."""
     if default is None:
         return ()
     several = default if isinstance(default, list) else []

@@ -46,7 +46,8 @@ class Hours:
         return any(start <= minute < end for start, end in self._spans(local.date()))
 
     def opening(self, at: datetime) -> datetime | None:
-        """The first instant from ``at`` on at which it is open, ``at`` itself if it is; ``None`` within a year."""
+        """The first instant from ``at`` on at which it is open, ``at`` itself if it is; ``None`` if there is none
+        within a year."""
         if self.is_open(at):
             return at
         today = at.astimezone(self.zone).date()
@@ -64,7 +65,7 @@ class Hours:
         return () if day in self.holidays else self.week.get(day.weekday(), ())
 
     def _openings(self, day: date) -> Iterator[datetime]:
-        """Every instant of ``day`` at which a span may begin: where the wall says so, and where its clock is put."""
+        """Every instant of ``day`` at which a span may begin: by the local time, and where the clock is changed."""
         for start, _end in self._spans(day):
             wall = datetime.combine(day, time(start // 60, start % 60), self.zone)
             yield from (wall.replace(fold=fold).astimezone(UTC) for fold in (0, 1))
@@ -72,7 +73,7 @@ class Hours:
             yield change
 
     def _change(self, day: date) -> datetime | None:
-        """When the clock on the wall is put forward or back, about that day."""
+        """When the local clock is put forward or back, about that day."""
         midnight = datetime.combine(day, time(), self.zone).astimezone(UTC)
         before, behind = midnight - _AROUND, midnight + _AROUND + timedelta(days=1)
         offset = before.astimezone(self.zone).utcoffset()
@@ -88,7 +89,7 @@ class Hours:
 
 
 def parse_week(written: Mapping[str, str]) -> dict[int, tuple[Span, ...]]:
-    """The spans of each day. Raises ``ValueError``, whose text says what is allowed after the word "must"."""
+    """The spans of each day. Raises ``ValueError``, whose text follows the word "must"."""
     week: dict[int, tuple[Span, ...]] = {}
     for days, times in written.items():
         spans = _spans(times)
@@ -128,11 +129,11 @@ def _spans(text: str) -> tuple[Span, ...]:
 def quiet_times(
     due: Sequence[datetime], opens: Sequence[datetime | None], latest: datetime | None
 ) -> tuple[datetime, ...]:
-    """When each attempt goes out: at its opening if it has one, but never after the attempt that follows, and the
-    last never after ``latest``.
+    """When each attempt goes out: at its opening if it has one, but never after the attempt that follows, and the last
+    never after ``latest``.
 
-    ``due`` are the ladder's own times, one later than the other. Attempts that come to the same time are one: the
-    last of them is sent, and says which ones it stands for. So nobody waits for somebody else's morning.
+    ``due`` are the ladder's own times, in ascending order. Attempts at the same time are one: only the last of them is
+    sent, and it names the others. So nobody waits for another person's morning.
     """
     times: list[datetime] = []
     following = latest

@@ -1,7 +1,7 @@
-"""Identities in a record, as the directory has them now: a record keeps the name that somebody had when it was written.
+"""Identities in a record, resolved by the directory as it is now. Pure.
 
-The configuration may say later that two addresses are one person's. Whoever has claimed, answered or ended a question
-under one of them is that person from then on, and counts once. Pure.
+A record keeps the name that a person had when it was written. The configuration may say later that two addresses belong
+to one person. A claim, answer or end under either address is that person's from then on, and counts once.
 
 Source: API.md §1, ``people[].aliases``; docs/decisions/0028.
 """
@@ -15,8 +15,8 @@ from core.domain.suspension import Given, Suspension
 
 
 def as_known(suspension: Suspension, identity_of: IdentityOf) -> Suspension:
-    """``suspension`` with each further address of a person replaced by their identity. The very same if it names
-    none, whatever spellings it has. Of two answers that turn out to be one person's, while it is open, the later
+    """``suspension`` with each further address of a person replaced by their identity. The same object if it names
+    none, whatever its spellings. If two answers to an open question turn out to be one person's, the later one
     stands."""
     claim, ended = suspension.claim, suspension.ended
     given = tuple(_by(one, identity_of) for one in suspension.answers)
@@ -30,7 +30,7 @@ def as_known(suspension: Suspension, identity_of: IdentityOf) -> Suspension:
 
 
 def _now(name: str, identity_of: IdentityOf) -> str:
-    """``name`` itself where it is merely spelled otherwise."""
+    """``name`` itself if only its spelling differs."""
     known = identity_of(name)
     return name if known == canonical(name) else known
 

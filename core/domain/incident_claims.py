@@ -1,7 +1,7 @@
-"""Claims of an incident: who is on it, worked out from everything that people did to it. Pure.
+"""Claims of an incident: who works on it, computed from everything that people did to it. Pure.
 
-Moves may be reported late, twice or in the wrong order. Each is put where it belongs in time, and the whole list is
-read again. So a shuffled and repeated report ends as the ordered one does; the newest word does not simply win.
+Moves may be reported late, twice or in the wrong order. Each is put at its place in time, and the whole list is read
+again. So a shuffled and repeated report ends as the ordered one does; the newest report does not simply win.
 
 Source: facts on channels §C2, §C5; docs/decisions/0024.
 """
@@ -31,7 +31,7 @@ TAKES = frozenset({IncidentChange.ACKNOWLEDGED, IncidentChange.RESOLVED})
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """One thing that was done ``at`` a time to an incident. ``by`` is an identity, ``None`` for nobody in particular;
+    """One action on an incident, done ``at`` a time. ``by`` is an identity, ``None`` for nobody in particular;
     ``may`` are the refs of the questions that this person could answer then, or that they have let go."""
 
     id: str
@@ -43,29 +43,29 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class StandingClaim:
-    """``by`` is on it until then."""
+    """``by`` is on it until ``until``."""
 
     by: str
     until: datetime
 
 
 def with_move(moves: Iterable[Move], move: Move) -> tuple[Move, ...]:
-    """All of them once, in the order in which they happened; at the same instant, in the order in which they came."""
+    """All of them once, in the order in which they happened; at the same instant, in the order of arrival."""
     known = {one.id: one for one in (*moves, move)}
     return tuple(sorted(known.values(), key=lambda one: one.at))[-MOST:]
 
 
 def let_go(moves: Sequence[Move], ref: str, by: str) -> Move:
-    """Whatever ``by`` has said so far of being on ``ref`` is over: they have given it back elsewhere, or done their
-    part. At the instant of their last word, so that a later one counts again."""
+    """Every claim of ``by`` on ``ref`` so far ends: they gave it back elsewhere, or have answered. It takes the
+    instant of their last move, so that a later one counts again."""
     at = max(move.at for move in moves if move.did in TAKES and move.by == by)
     return Move(f"{IncidentChange.LET_GO} {ref} {by} {at.isoformat()}", at, IncidentChange.LET_GO, by, (ref,))
 
 
 def standing(moves: Sequence[Move], ref: str, hold: timedelta, now: datetime) -> StandingClaim | None:
-    """Who is on the question ``ref`` at ``now``, after all of ``moves``, each holding for ``hold``.
+    """Who is on the question ``ref`` at ``now``, after all of ``moves``, each of which holds for ``hold``.
 
-    Of all who have said so since it was last given back it is the first whose time is not up; their own next move
+    Of all who claimed it since it was last given back, the first one whose time is not up; a further claim of theirs
     renews it.
     """
     held: dict[str, StandingClaim] = {}

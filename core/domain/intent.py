@@ -1,4 +1,4 @@
-"""Intents as far as a suspension touches them: the record, its status moves and state patches.
+"""Intents, as far as a suspension touches them: the record, its status changes and state patches.
 
 Source: RFC-0001 (lifecycle, patches); RFC-0025 §2; API.md §7.
 """
@@ -51,9 +51,9 @@ _MOVES = {
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """``log_length`` and ``log_mac`` are the head of its event chain, ``log_seal`` proves that we have set it
-    (:data:`UNBORN`: nothing has been written yet). ``state`` is without the reserved key. ``links`` says where others
-    have to do with it, ``held`` what keeps it blocked."""
+    """``log_length`` and ``log_mac`` are the head of its event chain, and ``log_seal`` proves that we wrote that
+    head (:data:`UNBORN`: nothing has been written yet). ``state`` is without the reserved key. ``links`` says which
+    containers it has to do with, ``held`` what keeps it blocked."""
 
     id: str
     title: str
@@ -82,25 +82,25 @@ class Intent:
         return replace(self, status=status, version=self.version + 1, held=held)
 
     def holding(self, held: Hold) -> Intent:
-        """Kept blocked by that from here on. No other version: nobody sees it."""
+        """The intent with that hold. Its version stays: no client sees the hold."""
         return self if held == self.held else replace(self, held=held)
 
     def logged(self, length: int, mac: str, seal: str | None) -> Intent:
-        """With its log grown to that head."""
+        """The intent with its log grown to that head."""
         return replace(self, log_length=length, log_mac=mac, log_seal=seal)
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """An intent waited for a person from ``began`` until ``ended``; with ``None`` it still does."""
+    """A wait of an intent for a person, from ``began`` to ``ended``; ``None`` if it still waits."""
 
     began: datetime
     ended: datetime | None
 
 
 class Dependent(NamedTuple):
-    """As much of an intent as changes when another moves that it hangs on. There may be thousands of them, and a tuple
-    is made in a third of the time."""
+    """The part of an intent that changes when an upstream moves. There may be thousands, and a tuple is made in a
+    third of the time."""
 
     id: str
     status: IntentStatus
@@ -132,7 +132,7 @@ UNBORN = ""
 
 
 def title_of(question: str) -> str:
-    """What an intent is called that was made for a question."""
+    """The title of an intent that is made for a question."""
     return question[:200]
 
 

@@ -1,6 +1,6 @@
-"""Links: which containers an intent has to do with, as one integer, so that a lone intent pays for none of them.
+"""Links: the kinds of container that an intent is in, as one integer. A lone intent costs no query for any of them.
 
-A bit is set when such a thing is first made for the intent, and stays: it says where to look, not what is there.
+A bit is set when the first such link is made for the intent, and stays: it says where to look, not what is there.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from enum import IntFlag
 
 
 class Link(IntFlag):
-    """What may have to follow when the intent moves."""
+    """A kind of thing that may have to change when the intent moves."""
 
     NONE = 0
     PARENT = 1
@@ -29,8 +29,8 @@ class Link(IntFlag):
 
 
 class Hold(IntFlag):
-    """What keeps an intent blocked, or will once its own suspension has ended. Only what is here is ever undone by us:
-    an intent that is blocked without a hold was blocked by its agent."""
+    """What keeps an intent blocked, or will once its own suspension has ended. We only undo our own holds: a block
+    without a hold is its agent's."""
 
     NONE = 0
     UPSTREAM = 1

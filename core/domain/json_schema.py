@@ -36,7 +36,7 @@ _SIMPLE = {"string", "number", "integer", "boolean", "null"}
 
 
 def check_schema(schema: Mapping[str, JsonValue], path: str) -> None:
-    """Raises :class:`InvalidRequest` if ``schema`` is no usable JSON Schema (2020-12)."""
+    """Raises :class:`InvalidRequest` if ``schema`` is not a usable JSON Schema (2020-12)."""
     try:
         if _size(schema) > LARGEST_SCHEMA:
             raise InvalidRequest(f"{path} is too large: at most {LARGEST_SCHEMA} keywords and properties.", path=path)
@@ -59,7 +59,7 @@ def check_form_schema(schema: Mapping[str, JsonValue], path: str = "form_schema"
 
 
 def first_problem(schema: Mapping[str, JsonValue], value: JsonValue) -> str | None:
-    """The first thing that ``schema`` finds wrong with ``value``, as the middle of a sentence."""
+    """The first problem of ``value`` under ``schema``, as the middle of a sentence."""
     error = next(iter(_validator(schema).iter_errors(value)), None)
     if error is None:
         return None
@@ -68,7 +68,7 @@ def first_problem(schema: Mapping[str, JsonValue], value: JsonValue) -> str | No
 
 
 def field_problem(schema: Mapping[str, JsonValue], name: str, value: JsonValue) -> str | None:
-    """What ``schema`` (of a form) finds wrong with the field ``name`` alone, as a sentence without its subject."""
+    """The problem of the field ``name`` alone under a form's ``schema``, as a sentence without its subject."""
     properties = schema.get("properties")
     if not isinstance(properties, dict) or name not in properties:
         return None
@@ -107,7 +107,7 @@ def _validator(schema: Mapping[str, JsonValue]) -> Any:
 
 
 def _no_fetching(uri: str) -> JsonObject:
-    """A schema that an agent wrote must not make this server fetch anything."""
+    """An agent's schema must not make this server fetch anything."""
     raise ValueError(f"references to other documents are not followed ({uri[:80]})")
 
 
@@ -127,8 +127,8 @@ def _size(part: JsonValue | Mapping[str, JsonValue], depth: int = 0) -> int:
 
 @dataclass(slots=True)
 class _Scale:
-    """Weighs a schema as if every reference in it were written out. Raises ``ValueError`` for what has no weight:
-    references in a circle, to elsewhere, or that depend on where validation has come from."""
+    """Weighs a schema as if every reference in it were written out. Raises ``ValueError`` for references in a
+    circle, to elsewhere, or that depend on the path of validation."""
 
     root: Mapping[str, JsonValue]
     known: dict[str, int] = field(default_factory=dict)
@@ -153,7 +153,7 @@ class _Scale:
         return self.known[reference]
 
     def _find(self, reference: str) -> JsonValue | Mapping[str, JsonValue]:
-        """What ``#/$defs/name`` points to (RFC 6901)."""
+        """The target of ``#/$defs/name`` (RFC 6901)."""
         if not reference.startswith("#"):
             _no_fetching(reference)
         if not reference.startswith("#/"):

@@ -1,9 +1,10 @@
-"""Known fields of forms: an IBAN, a date, an amount, an e-mail address, and what one looks like. Pure.
+"""Known fields of forms: recognises fields for an IBAN, a date, an amount or an e-mail address, and checks their
+values. Pure.
 
-An agent says by ``format`` or ``pattern`` what a field has to be. Where it says nothing, the field's name or title may:
-whoever is asked for ``iban`` gives one, and no remark about it. So a field is of a kind if all of its name says so, and
-what the agent itself suggests for it does not say otherwise. People are held to that where they fill a form in; a
-client of the API only to what the schema says.
+An agent says by ``format`` or ``pattern`` what a field has to be. If it does not, the field's name or title may: a
+field ``iban`` takes an IBAN, and no remark about it. A field is of a kind if all of its name says so, and if the
+agent's own suggestion fits. This check applies to people who fill in a form; a client of the API is only held to the
+schema.
 
 Source: ISO 13616 (IBAN); API.md §6; docs/decisions/0087.
 """
@@ -84,8 +85,8 @@ _LAST_DAY = 31
 
 
 def known_kind(name: str, described: Mapping[str, JsonValue], suggested: JsonValue = None) -> KnownKind | None:
-    """The kind that a field's ``name`` or title says it is of, ``None`` where it says none or where its schema
-    (``described``) says more itself. ``suggested`` is the value that the agent has put there."""
+    """The kind that a field's ``name`` or title says; ``None`` if it says none, or if its schema (``described``)
+    says more itself. ``suggested`` is the agent's suggested value."""
     if not _is_plain_text(described):
         return None
     title = described.get("title")
@@ -106,7 +107,8 @@ _MOST_LISTED = 20
 
 
 def allowed_by(described: Mapping[str, JsonValue], value: JsonValue) -> str | None:
-    """What a field's own schema allows in place of ``value``, after "must be"; ``None`` if that can't be said so."""
+    """What a field's own schema allows in place of ``value``, after "must be"; ``None`` if there are no words for
+    it."""
     listed, given, types = described.get("enum"), described.get("format"), described.get("type")
     if isinstance(listed, list) and 0 < len(listed) <= _MOST_LISTED:
         return f"one of: {', '.join(map(str, listed))}"
@@ -119,7 +121,7 @@ def allowed_by(described: Mapping[str, JsonValue], value: JsonValue) -> str | No
 
 
 def fits(kind: KnownKind, text: str) -> bool:
-    """Whether ``text`` is one of that kind and nothing else."""
+    """Whether ``text`` is exactly one value of that kind."""
     match kind:
         case KnownKind.IBAN:
             return is_iban(text)
@@ -132,7 +134,7 @@ def fits(kind: KnownKind, text: str) -> bool:
 
 
 def is_iban(text: str) -> bool:
-    """In one piece or in groups, with the right checksum, as long as its country's are."""
+    """In one piece or in groups, with the right checksum and the length for its country."""
     written = " ".join(text.split())
     return [(span.start, span.end) for span in ibans(written)] == [(0, len(written))]
 
@@ -171,7 +173,8 @@ def _is_date(text: str) -> bool:
 
 
 def _is_a_day(year: int, one: int, other: int) -> bool:
-    """Whether the year has a day that is written so: which of the two is the month differs from country to country."""
+    """Whether the year has such a day in either order: which of the two is the month differs from country to
+    country."""
     for month, day in ((one, other), (other, one)):
         try:
             date(year or 1, month, day)

@@ -76,9 +76,8 @@ from core.domain.wire import ChoiceReply, given_json, instant, plain, policy_jso
 
 
 def hand_over(suspension: Suspension, signal: Assigned, now: datetime) -> Outcome:
-    """The person is asked at once and may answer from now on. The ladder stays as it is; a claim that holds it passes
-    to them with the end it had, so that nothing that waited goes out because of it.
-    """
+    """The person is asked at once and may answer from now on. The ladder stays as it is. A claim that holds it
+    passes to them with the same end, so that no held attempt goes out because of it."""
     claim = suspension.claim
     passed = None if claim is None or claim.until <= now else replace(claim, by=signal.to)
     others = tuple(one for one in suspension.assigned if one.to != signal.to)
@@ -105,8 +104,8 @@ PORTFOLIO_DEADLINE = "portfolio_deadline_exceeded"
 
 
 def open_suspension(ask: Ask, agents: tuple[str, ...] = ()) -> Outcome:
-    """The first record: attempt 1 goes out at once (RFC-0026 §4.2(1)), or at its opening if it is quiet. ``agents`` is
-    whose intent it is, beside whoever asks."""
+    """The first record: attempt 1 goes out at once (RFC-0026 §4.2(1)), or at its opening if it is quiet. ``agents``
+    are those of the intent, beside the asker."""
     suspension = _with_next_look(Suspension(ask, agents=agents), ask.suspended_at)
     first = ask.planned(1)
     payload: dict[str, Any] = {
@@ -182,7 +181,7 @@ def _attempt_due(suspension: Suspension, signal: AttemptDue, now: datetime) -> O
 def _attempt_refused(suspension: Suspension, signal: AttemptRefused, now: datetime) -> Outcome:
     """Nobody could be reached at the latest attempt: the next is due at once, later times stay (API.md §3).
 
-    Where somebody is on it, that is remembered until the claim ends.
+    If a claim holds the question, the refusal is remembered until the claim ends.
     """
     claim = suspension.claim
     if signal.attempt != suspension.attempt:
@@ -211,12 +210,12 @@ def _reached_nobody_event(suspension: Suspension, signal: AttemptRefused) -> Eve
 
 
 def _was_refused(suspension: Suspension) -> bool:
-    """Whether the latest attempt reached nobody while somebody was on it."""
+    """Whether the latest attempt reached nobody while a claim held the question."""
     return suspension.claim is not None and suspension.claim.refused == suspension.attempt
 
 
 def _nobody_reached(suspension: Suspension, now: datetime) -> Outcome:
-    """The next attempt at once; after the last one the operators have to know."""
+    """The next attempt at once; after the last one the operators are alerted."""
     if suspension.attempt == suspension.ask.max_attempts:
         return Outcome(suspension, (), (AlertOperators("nobody_reachable"),))
     end = suspension.expires_at
@@ -226,7 +225,7 @@ def _nobody_reached(suspension: Suspension, now: datetime) -> Outcome:
 
 
 def _answer_given(suspension: Suspension, signal: AnswerGiven, now: datetime) -> Outcome:
-    """The answer that ends it, or one of several."""
+    """The answer that ends the question, or one of several."""
     own = quorum.answer_of(suspension, canonical(signal.by))
     if own is not None and quorum.same_value(own.value, signal.value):
         return Outcome(suspension)
@@ -259,8 +258,8 @@ def _answer_given(suspension: Suspension, signal: AnswerGiven, now: datetime) ->
 
 
 def _answer_recorded(before: Suspension, suspension: Suspension, signal: AnswerGiven, now: datetime) -> Outcome:
-    """Whoever has answered is not on it any more: their claim is given back, so that the others are reminded. If no
-    value can reach its number any more, whoever else may answer is asked at once."""
+    """A person who has answered is not on it any more: their claim ends, so that the others are reminded. If no
+    value can reach its number any more, all others who may answer are asked at once."""
     recorded = quorum.recorded(before, suspension, signal, now)
     if suspension.claim is not None and suspension.claim.by == signal.by:
         recorded = _then(recorded, _release(suspension, Released(signal.by), now))
@@ -270,7 +269,7 @@ def _answer_recorded(before: Suspension, suspension: Suspension, signal: AnswerG
 
 
 def _ask_the_rest(suspension: Suspension, now: datetime) -> Outcome:
-    """Every attempt that remains, now. Several that would ask the same people in the same way are one."""
+    """Send every remaining attempt now. Several that would ask the same people in the same way are one."""
     outcome, skipped = Outcome(suspension), tuple[int, ...]()
     ask = suspension.ask
     for number in range(suspension.attempt + 1, ask.max_attempts + 1):
@@ -310,7 +309,8 @@ def _claim(suspension: Suspension, signal: Claimed, now: datetime) -> Outcome:
 
 
 def _release(suspension: Suspension, signal: Released, now: datetime) -> Outcome:
-    """Given back: whatever was held is due at once, collapsed into the latest attempt; so is what follows a refusal."""
+    """A claim is given back: held attempts are due at once, collapsed into the latest; so is the attempt after a
+    refusal."""
     if suspension.claim is None:
         return Outcome(suspension)
     released = Event(RELEASED, {"suspension_id": suspension.id, "released_by": signal.by}, signal.by)
@@ -319,7 +319,7 @@ def _release(suspension: Suspension, signal: Released, now: datetime) -> Outcome
 
 
 def _given_back(suspension: Suspension, now: datetime) -> Outcome:
-    """What came due under the claim is one attempt, whether the clock looked meanwhile or was away."""
+    """Attempts that came due under the claim are one, whether the clock looked meanwhile or was away."""
     held_back = _held_back(suspension, _overdue(suspension, now))
     held = suspension.held + tuple(number for number in held_back if number not in suspension.held)
     freed = _with_next_look(replace(suspension, claim=None, held=held), now)
@@ -339,7 +339,7 @@ def _clarified(suspension: Suspension, signal: Clarified, now: datetime) -> Outc
 
 
 def _wait_for_the_agent(suspension: Suspension, asked: Clarification, now: datetime) -> Outcome:
-    """Nothing is due while the agent is asked back. A claim that ends meanwhile ends."""
+    """Nothing is due while the agent is asked back. A claim whose time is up meanwhile ends."""
     suspension = _without_stale_claim(suspension, now)
     if now < asked.until:
         return Outcome(_with_next_look(suspension, now))
@@ -347,8 +347,8 @@ def _wait_for_the_agent(suspension: Suspension, asked: Clarification, now: datet
 
 
 def _looking_on(before: Suspension, outcome: Outcome, now: datetime) -> Outcome:
-    """The outcome with the next look, where anything moved; at once where a claim held attempts, since until when it
-    may has moved too."""
+    """The outcome with the next look, if anything moved. If a claim held attempts, the look is due at once: how long
+    it may hold them has moved too."""
     if outcome == Outcome(before):
         return outcome
     moved = outcome.suspension
@@ -365,7 +365,7 @@ def _cancel(suspension: Suspension, signal: Cancelled | Abandoned, now: datetime
 
 
 def _give_up(suspension: Suspension, signal: Abandoned, now: datetime) -> Outcome:
-    """As a cancellation, but the intent ends with it."""
+    """Like a cancellation, but the intent ends with it."""
     outcome = _cancel(suspension, signal, now)
     given_up = AbandonIntent(signal.reason or ABANDONED_BY_ADMIN)
     effects = tuple(given_up if isinstance(effect, ReactivateIntent) else effect for effect in outcome.effects)
@@ -373,9 +373,9 @@ def _give_up(suspension: Suspension, signal: Abandoned, now: datetime) -> Outcom
 
 
 def _reschedule(suspension: Suspension, signal: Rescheduled, now: datetime) -> Outcome:
-    """Every time that is still to come moves by the same, a claim's end included: their order stays what it was.
+    """Every future time moves by the same, a claim's end included: their order stays.
 
-    A look that is due by now stays so if a claim has held attempts: it finds out what is left to wait for.
+    If a claim has held attempts, a look that is due by now stays due: it finds out what is left to wait for.
     """
     if suspension.look_at is None:
         return Outcome(suspension)  # no time was ever agreed, and none is waited for
@@ -421,7 +421,7 @@ def _expire(suspension: Suspension, signal: AttemptDue, now: datetime) -> Outcom
 
 
 def _veto_window_over(suspension: Suspension, signal: AttemptDue, now: datetime) -> Outcome:
-    """Silence authorises only if somebody could have objected (API.md §2)."""
+    """Silence authorises only if a person could have objected (API.md §2)."""
     if not signal.delivered:
         return _fail(suspension, now, NOTICE_UNDELIVERED)
     value = next(choice.value for choice in suspension.ask.choices if not choice.is_veto)
@@ -453,12 +453,12 @@ def _expired_event(suspension: Suspension, reason: str, value: Any, error: str |
 
 
 def _too_late(suspension: Suspension, _signal: Signal, _now: datetime) -> Outcome:
-    """An honest look, or a late word, may lose the race against the end. Nothing changes."""
+    """A look or an answer may lose the race against the end. Nothing changes."""
     return Outcome(suspension)
 
 
 def _report(suspension: Suspension, signal: Reported, now: datetime) -> Outcome:
-    """Once. Whoever decided hears of a failure; a success is shown, and interrupts nobody."""
+    """Only once. A failure is told to the deciders; a success is shown, and interrupts nobody."""
     ended = suspension.ended
     if ended is None or ended.reported is not None:
         return Outcome(suspension)
@@ -476,7 +476,7 @@ def _report(suspension: Suspension, signal: Reported, now: datetime) -> Outcome:
 
 
 def _not_yet(suspension: Suspension, _signal: Reported, _now: datetime) -> Outcome:
-    """Nothing has come of a question that waits."""
+    """An open question has no result to report."""
     return Outcome(suspension)
 
 
@@ -492,7 +492,7 @@ def _renotify(suspension: Suspension, number: int, now: datetime, skipped: tuple
 
 
 def _attempt_events(suspension: Suspension, step: PlannedAttempt, skipped: tuple[int, ...]) -> Iterator[Event]:
-    """``renotified``, then ``escalated`` where a rung stands behind the attempt (RFC-0026 §4.4)."""
+    """``renotified``, then ``escalated`` if the attempt has a rung (RFC-0026 §4.4)."""
     payload: dict[str, Any] = {
         "suspension_id": suspension.id,
         "attempt": step.number,
@@ -536,7 +536,7 @@ def _overdue(suspension: Suspension, now: datetime) -> tuple[int, ...]:
 
 
 def _held_back(suspension: Suspension, overdue: tuple[int, ...]) -> tuple[int, ...]:
-    """Those of ``overdue`` that came due under the claim, whether the clock looked then or was away."""
+    """The attempts of ``overdue`` that came due under the claim, whether the clock looked then or was away."""
     until = held_until(suspension)
     due_at = suspension.due_at
     return tuple(n for n in overdue if n in suspension.held or (until is not None and due_at(n) < until))
@@ -555,7 +555,7 @@ def _end(suspension: Suspension, status: Status, ended: Ended) -> Suspension:
 
 
 def _with_next_look(suspension: Suspension, now: datetime) -> Suspension:
-    """The record with the next instant that can change anything: an attempt, a claim's end, or the end."""
+    """The record with the next instant at which anything can change: an attempt, a claim's end, or the end."""
     if suspension.asks_back is not None:
         return replace(suspension, look_at=clarification.next_look(suspension, suspension.asks_back))
     ask = suspension.ask
@@ -569,7 +569,7 @@ def _with_next_look(suspension: Suspension, now: datetime) -> Suspension:
 
 
 def _with_look_due(suspension: Suspension, now: datetime) -> Suspension:
-    """The record with a look that is due: by whatever it is about, should the host's clock be set back before it."""
+    """The record with a look that is due, even if the host's clock is set back."""
     claim_ends = None if suspension.claim is None else suspension.claim.until
     times = (now, claim_ends, next_attempt_at(suspension), _with_next_look(suspension, now).look_at)
     return replace(suspension, look_at=min(at for at in times if at is not None))

@@ -1,8 +1,8 @@
-"""Which choices say no. A "no" may count by itself, and may be given where not all of the action is shown.
+"""Negative choices: which choices say no. A "no" counts by itself, and may be given without seeing all of the action.
 
 Only whole values count: ``reject`` is a no, ``reject_candidate`` may be what the agent wants to do. ``deny_refund`` is
 a no if ``approve_refund`` stands beside it. The asker overrides it by ``metadata.negative``, but can't call an approval
-a no: that would get past what guards approvals.
+a no: that would bypass what guards approvals.
 
 Source: API.md §2 ("What is shown"), §4 ("Several answers").
 """
@@ -31,7 +31,7 @@ _APART = re.compile(r"[^\w]+|_+")
 
 
 def is_negative(value: str, metadata: Mapping[str, JsonValue], others: Iterable[str] = ()) -> bool:
-    """Whether the choice of this ``value`` says no. ``others`` are the values of the question's other choices."""
+    """Whether the choice with this ``value`` says no. ``others`` are the values of the question's other choices."""
     words = _words(value)
     if is_affirmative(value):
         return False
@@ -44,7 +44,7 @@ def is_negative(value: str, metadata: Mapping[str, JsonValue], others: Iterable[
 
 
 def is_affirmative(value: str) -> bool:
-    """Whether the value says yes, and nothing else."""
+    """Whether the value says only yes."""
     return "_".join(_words(value)) in AFFIRMATIVES
 
 

@@ -1,6 +1,6 @@
 """Notices: what a responder is shown. The question at attempt *n*, its ending, and the short messages in between.
 
-They are built from the record alone, so that every channel says the same. How they look is the channel's ``render``.
+They are built from the record alone, so that every channel says the same. The layout is the channel's ``render``.
 
 Source: RFC-0026 §4.5.
 """
@@ -57,7 +57,7 @@ class WhenCut(Enum):
 
 @dataclass(frozen=True, slots=True)
 class NoticeChoice:
-    """A choice as it is shown. ``index`` (from 0) is what comes back; ``number`` is what a person types."""
+    """A choice for display. ``index`` (from 0) is what comes back; ``number`` is what a person types."""
 
     index: int
     label: str
@@ -92,13 +92,13 @@ class Links:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """One question as one recipient sees it at one attempt. Never holds the ``suspension_id``.
+    """One question for one recipient at one attempt. Never holds the ``suspension_id``.
 
-    ``notes`` say what has happened to it among people (``core.domain.wording``). ``silence`` is what comes of it if
-    nobody answers, ``next_step`` what comes before that. ``zone`` is the reader's, where it is known; ``stakes`` is the
-    risk that the agent has stated, ``None`` if it said nothing of it, and ``risk`` what is shown of it in words.
-    ``unanswered`` is ``silence`` in a few words, and ``made_at`` the time that these go by, where it is known.
-    ``severity`` is what the attempt's rung says of a page, ``None`` if it says nothing.
+    ``notes`` say what people have done with it (``core.domain.wording``). ``silence`` says what happens if nobody
+    answers, ``next_step`` what happens before that. ``zone`` is the reader's, if known. ``stakes`` is the risk that the
+    agent has stated, ``None`` if it stated none; ``risk`` is what is shown of it in words. ``unanswered`` is
+    ``silence`` in a few words, and ``made_at`` the time that these are relative to, if known. ``severity`` is the
+    page's by the attempt's rung, or ``None``.
     """
 
     ref: str
@@ -133,12 +133,12 @@ class Notice:
 
     @property
     def in_short(self) -> str:
-        """What comes of silence, in one line."""
+        """What silence does, in one line."""
         return self.silence if self.unanswered is None else self.unanswered.in_short(self.made_at, self.zone)
 
     @property
     def in_brief(self) -> str:
-        """The same without how long that is."""
+        """:attr:`in_short` without the time left."""
         if self.unanswered is None:
             return self.silence
         return self.unanswered.in_short(self.made_at, self.zone, with_span=False)
@@ -161,9 +161,9 @@ class Notice:
 class Ending:
     """How the question ended, for everybody who was asked.
 
-    ``answer`` is the label (or the text) to show, ``None`` if nobody answered; ``continued_with`` says what the
-    agent goes on with after silence. ``given`` of the ``needed`` answers had come by then. ``zone`` is the reader's,
-    if there is one; ``told`` whether the agent knows, where that is known. ``report`` is what it says came of it.
+    ``answer`` is the label (or the text) to show, ``None`` if nobody answered; ``continued_with`` is the agent's value
+    after silence. ``given`` of the ``needed`` answers had come by then. ``zone`` is the reader's, if any; ``told`` says
+    whether the agent knows, if known. ``report`` is the agent's report of the result.
     """
 
     ref: str
@@ -195,7 +195,7 @@ class Ending:
 
     @property
     def silence(self) -> str:
-        """What comes of silence, as a sentence."""
+        """What silence did, as a sentence."""
         onward = "" if self.continued_with is None else f" with “{self.continued_with}”"
         return f"The agent {self.proceeds}{onward}."
 
@@ -209,7 +209,7 @@ class Ending:
 
     @property
     def agent(self) -> str:
-        """Whether the agent knows, as a sentence; empty where that is not known."""
+        """Whether the agent knows, as a sentence; empty if that is unknown."""
         return "" if self.told is None else agent_told(self.told)
 
     @property
@@ -248,15 +248,15 @@ class Purpose(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What a reply that decided nothing may be confirmed as (API.md §6): the option at ``index``, which its first line
-    names, with its ``value`` as shown; or, without an index, a text or the fields of a form."""
+    """The answer that the writer of an undecided reply may confirm (API.md §6): the option at ``index``, which the
+    first line names, with its ``value`` for display; or, without an index, a text or the fields of a form."""
 
     index: int | None
     value: JsonValue
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> Proposal | None:
-        """As a message's row keeps it."""
+        """From a message's row."""
         kept = body.get("proposal")
         return cls(kept["index"], kept["value"]) if isinstance(kept, dict) else None
 
@@ -273,15 +273,15 @@ class Opens(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LinkTo:
-    """The link that a short message is to have. It is made when the message is sent (``core.delivery.links``), and kept
-    nowhere. ``onward`` is the page that a sign-in leads to."""
+    """The link of a short message, made when the message is sent (``core.delivery.links``) and never stored.
+    ``onward`` is the page after a sign-in."""
 
     opens: Opens
     onward: str = ""
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> LinkTo | None:
-        """As a message's row keeps it."""
+        """From a message's row."""
         kept = body.get("link_to")
         return cls(Opens(kept["opens"]), kept["onward"]) if isinstance(kept, dict) else None
 
@@ -294,10 +294,10 @@ DEFAULT_LANGUAGE = "en"
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A short message to one address: plain text, with at most one link. Who writes one says by ``link_to`` which link
-    it is to have, and ``link`` is set as it is sent. ``ref`` threads it under its question;
-    ``reply_token`` makes the mail's Reply-To if it may be answered; ``choices`` are those that ``text`` lists and
-    that can still be taken, ``proposal`` the answer that it proposes. ``language`` is what ``text`` is written in."""
+    """A short message to one address: plain text, with at most one link. Its writer says by ``link_to`` which link
+    it should have, and ``link`` is set when it is sent. ``ref`` threads it under its question; ``reply_token`` makes
+    the mail's Reply-To if it may be answered. ``choices`` are those in ``text`` that can still be taken,
+    ``proposal`` is the proposed answer. ``language`` is that of ``text``."""
 
     purpose: Purpose
     subject: str
@@ -319,9 +319,8 @@ def build_notice(
     zone: tzinfo | None = None,
     now: datetime | None = None,
 ) -> Notice:
-    """The notice of ``attempt`` for the recipient that ``links`` belong to: the person ``reader``, who lives in
-    ``zone``, as far as that is known. ``now`` is when it is made, if it is to say how long there is.
-    """
+    """The notice of ``attempt`` for the recipient of ``links``: the person ``reader``, who lives in ``zone``, as far
+    as known. ``now`` is set if the notice is to say how long there is."""
     ask = suspension.ask
     stakes = stated_risk(ask.decision_record, ask.context)
     return Notice(
@@ -355,8 +354,7 @@ def build_notice(
 
 
 def sight_needed(notice: Notice, cut: Cut, when_cut: WhenCut) -> Sight:
-    """How much of it has to be shown where anything but a negative choice is taken, if a message leaves out ``cut``
-    (API.md §2)."""
+    """How much has to be shown for any answer but a negative choice, if a message leaves out ``cut`` (API.md §2)."""
     if notice.to_reveal:
         return Sight.REVEALED
     if cut is Cut.ACTION or (cut is Cut.WORDS and when_cut is WhenCut.OPEN):
@@ -380,7 +378,7 @@ def shown_choices(ask: Ask) -> tuple[NoticeChoice, ...]:
 
 
 def _by(suspension: Suspension, ended: Ended) -> str | None:
-    """Everybody who has given the answer that counts."""
+    """Everybody who gave the answer that counts."""
     together = [str(name) for name in responders(suspension, ended.value)]
     return " and ".join(together) if together else ended.by
 
@@ -391,7 +389,7 @@ def build_ending(
     zone: tzinfo | None = None,
     told: AgentTold | None = None,
 ) -> Ending:
-    """How an ended suspension is told. Raises ``ValueError`` while it is open."""
+    """The ending of an ended suspension. Raises ``ValueError`` while it is open."""
     ended = suspension.ended
     if ended is None:
         raise ValueError("the suspension is still open")

@@ -1,11 +1,11 @@
-"""People: who somebody is, where they are reached, and how a recipient is written. Pure.
+"""People: identities, addresses, and how a recipient is written. Pure.
 
-An identity is canonical: a person's e-mail in lower case, without a sub-address, with the domain as the DNS has it;
-else the name of the API key. A key that is named like a person's e-mail *is* that person.
+An identity is canonical: a person's e-mail in lower case, without a sub-address, with the domain in its DNS form; else
+the name of the API key. A key that is named like a person's e-mail *is* that person.
 
-Domains are compared as the DNS knows them: IDNA 2008 as UTS 46 has it, without the transitional mappings. The standard
+Domains are compared as the DNS knows them: IDNA 2008 by UTS 46, without the transitional mappings. The standard
 library's codec is that of 2003; it takes großbank.example for grossbank.example, which may be somebody else's.
-:func:`owner` drops what stands behind a ``+`` (RFC 5233). Dots in a local part stay: only some servers ignore them.
+:func:`owner` drops the detail after a ``+`` (RFC 5233). Dots in a local part stay: only some servers ignore them.
 
 Source: API.md §1, "Identities are canonical"; RFC 5891, RFC 5894 §7.2 (ß, ς and the joiners); RFC 6532 (UTF-8).
 """
@@ -23,7 +23,7 @@ from core.errors import InvalidRecipient
 
 
 def dns_domain(domain: str) -> str:
-    """As it stands in the DNS, lower case. Raises :class:`UnicodeError` if it can't."""
+    """The domain in its DNS form, lower case. Raises :class:`UnicodeError` if it has none."""
     if domain.isascii():
         return domain.encode("idna").decode("ascii").lower()  # measures its labels
     import idna
@@ -32,7 +32,7 @@ def dns_domain(domain: str) -> str:
 
 
 def comparable_domain(domain: str) -> str:
-    """As :func:`dns_domain`; what can't stand in the DNS is equal to itself alone."""
+    """:func:`dns_domain`; a domain without a DNS form equals only itself."""
     try:
         return dns_domain(domain)
     except UnicodeError:
@@ -44,10 +44,10 @@ _ALONE = re.compile(r"\s*([^<>\s@,;\"()]+@[^<>\s@,;\"()]+)\s*")
 
 
 def named_mailbox(text: str) -> tuple[str, str]:
-    """Name and address of ``Alice Doe <alice@example.com>``, or ``""`` and the address that stands alone; both empty
-    for anything else, two addresses too.
+    """Name and address of ``Alice Doe <alice@example.com>``, or ``""`` and a bare address; both empty for anything
+    else, two addresses too.
 
-    Python's own parser became stricter within its patch releases: what is read must not depend on them.
+    Python's own parser became stricter within its patch releases: the result must not depend on them.
     """
     named = _NAMED.fullmatch(text)
     if named is not None:
@@ -58,13 +58,13 @@ def named_mailbox(text: str) -> tuple[str, str]:
 
 
 def small(address: str) -> str:
-    """In lower case. A letter that would become an ASCII one, such as the sign for kelvin, stays what it is."""
+    """In lower case. A letter that would become an ASCII one, such as the sign for kelvin, stays."""
     lower = address.lower()
     return lower if lower.isascii() == address.isascii() else address
 
 
 def spelled(address: str) -> str:
-    """The mailbox in its one spelling, its sub-address kept: mail goes there, and nowhere else."""
+    """The mailbox in canonical spelling, with its sub-address: the address to send to."""
     local, _, domain = address.strip().rpartition("@")
     return f"{small(_composed(local))}@{comparable_domain(domain.rstrip('.') or domain)}"
 
@@ -77,7 +77,7 @@ def owner(address: str) -> str:
 
 
 def _composed(local: str) -> str:
-    """An accent that stands by itself joins its letter; nothing becomes ASCII that was not."""
+    """Joins a separate accent with its letter; no other letter becomes ASCII."""
     composed = unicodedata.normalize("NFC", local)
     return composed if composed.isascii() == local.isascii() else local
 
@@ -92,8 +92,8 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody in the directory. ``email`` is their identity, and canonical; ``mailbox`` is where their mail goes, as
-    the directory writes it, if that is another address of theirs (``alice+work@example.com``)."""
+    """A person in the directory. ``email`` is their identity, and canonical; ``mailbox`` is the address for their
+    mail as the directory writes it, if it differs (``alice+work@example.com``)."""
 
     email: str
     name: str
@@ -110,22 +110,22 @@ class Person:
 
     @property
     def mailboxes(self) -> tuple[str, ...]:
-        """Every mailbox of theirs, the one that their mail goes to first."""
+        """All their mailboxes, the one for their mail first."""
         return (self.mail_to, *self.aliases)
 
     @property
     def identities(self) -> frozenset[str]:
-        """What they may be called in a record: their identity, and each further address in canonical form."""
+        """Their possible names in a record: their identity, and each further address in canonical form."""
         return frozenset({self.email, *map(canonical, self.aliases)})
 
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Whoever is doing something: an identity, the roles of its key, and the directory's person if there is one.
+    """The caller: an identity, the roles of its key, and the directory's person if there is one.
 
-    ``key`` is the name of the API key that authenticated, ``None`` if a channel did. ``proven`` are references that
-    the channel has just found them behind and that the directory can't know, such as a Slack user group.
-    ``reads_own``: as an operator they read only the questions that mean them (``answers.operators_read``).
+    ``key`` is the name of the API key that authenticated, ``None`` if a channel did. ``proven`` are references that the
+    channel has just found them behind and that the directory can't know, such as a Slack user group. ``reads_own``: as
+    an operator they read only the questions that mean them (``answers.operators_read``).
     """
 
     identity: str
@@ -173,19 +173,19 @@ class RecipientKind(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Recipient:
     """A parsed reference: ``alice@example.com``, ``group:NAME``, ``slack:C…``, ``email:x@y``, ``pagerduty:X`` or
-    ``pagerduty-schedule:P…``. An address keeps its sub-address; whose it is says :attr:`identity`."""
+    ``pagerduty-schedule:P…``. An address keeps its sub-address; :attr:`identity` is its owner."""
 
     kind: RecipientKind
     value: str
 
     @property
     def is_mailbox(self) -> bool:
-        """Whether it is one person's address, as a person's own or for mail alone."""
+        """Whether it is one person's address: a person's own, or ``email:``."""
         return self.kind in {RecipientKind.PERSON, RecipientKind.EMAIL}
 
     @property
     def identity(self) -> str:
-        """Who that is, of a person and of a mailbox."""
+        """The identity of a person or of a mailbox's owner."""
         return canonical(self.value)
 
     def __str__(self) -> str:
@@ -221,7 +221,7 @@ def parse_recipient(text: str) -> Recipient:
 
 
 def _mailbox(address: str, text: str) -> str:
-    """A plain ``local@domain``: nothing that a mail header or a pattern of the allow-list could read otherwise."""
+    """A plain ``local@domain``, which no mail header and no pattern of the allow-list could read otherwise."""
     if not _MAILBOX.fullmatch(address):
         raise InvalidRecipient(f"{text!r} is no recipient: expected {RECIPIENT_FORMS}.", recipient=text)
     return spelled(address)
@@ -249,8 +249,8 @@ def key_name(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def canonical(identity: str) -> str:
-    """One spelling for each identity: whose mailbox an e-mail is, key names as they are. Which of several addresses
-    are one person's only the directory knows (:meth:`core.ports.Responders.identity_of`)."""
+    """One spelling for each identity: an e-mail's owner, a key's name unchanged. Only the directory knows which
+    addresses belong to one person (:meth:`core.ports.Responders.identity_of`)."""
     return owner(identity) if "@" in identity else identity.strip()
 
 
@@ -263,7 +263,7 @@ LONGEST_MAIL = 254
 
 
 def read_mail_address(text: str) -> str | None:
-    """The canonical address that somebody typed, ``None`` if it can't be one."""
+    """The canonical form of a typed address, ``None`` if it is not one."""
     try:
         recipient = parse_recipient(text)
     except InvalidRecipient:

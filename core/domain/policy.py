@@ -1,7 +1,7 @@
-"""Retry policies: which fields the call, the agent and the platform have set, and the policy that results. Pure.
+"""Retry policies: merges the fields that the call, the agent and the platform have set into one policy. Pure.
 
-:class:`PolicyFields` holds what one level says, and only that. :func:`resolve_policy` takes each field from the
-nearest level that gives it. :class:`RetryPolicyFields` is such a partial policy as JSON.
+:class:`PolicyFields` holds the fields of one level. :func:`resolve_policy` takes each field from the nearest level that
+gives it. :class:`RetryPolicyFields` is such a partial policy as JSON.
 
 Source: RFC-0026 §4.1, §4.3, §5; API.md §3.
 """
@@ -52,7 +52,7 @@ class PolicyFields:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedPolicy:
-    """The policy that counts, and for each of its fields the level it came from."""
+    """The policy that counts, and the level that each of its fields came from."""
 
     policy: HumanRetryPolicy
     sources: Mapping[str, Level] = field(default_factory=dict)

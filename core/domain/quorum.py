@@ -1,7 +1,8 @@
-"""Quorum: more than one answer. Who has given one, how many each value needs, and which one is reached first.
+"""Quorum: questions that need more than one answer. Who has answered, how many each value needs, and which value is
+reached.
 
 Each person has one answer, and may change it until the end. A value is reached when as many people have given it as it
-needs: a negative one by itself, any other as many as the question asks for, unless the choice says otherwise.
+needs: a negative value needs one, any other as many as the question asks for, unless the choice says otherwise.
 
 Source: API.md §4, "Several answers"; docs/decisions/0009.
 """
@@ -47,31 +48,31 @@ def required(ask: Ask, value: JsonValue) -> int:
 
 
 def answer_of(suspension: Suspension, identity: str) -> Given | None:
-    """The answer that this person has given, as it stands."""
+    """This person's current answer."""
     return next((one for one in suspension.answers if canonical(one.by) == identity), None)
 
 
 def same_value(one: JsonValue, other: JsonValue) -> bool:
-    """Equality as JSON has it: ``true`` is not ``1``. Blanks around a text do not count."""
+    """Equality as in JSON: ``true`` is not ``1``. Blanks around a text do not count."""
     return _written(one) == _written(other)
 
 
 def count(suspension: Suspension, value: JsonValue) -> Count:
-    """How far this value is."""
+    """The count of this value."""
     given = sum(same_value(one.value, value) for one in suspension.answers)
     return Count(given, required(suspension.ask, value))
 
 
 def counts(suspension: Suspension) -> dict[str, Count]:
-    """How far each choice is, by its value, in order; of a text or a form, each value that was given."""
+    """The count of each choice, by its value, in order; of a text or a form, of each value that was given."""
     choices = [choice.value for choice in suspension.ask.choices]
     values: list[JsonValue] = [*choices] or [one.value for one in suspension.answers]
     return {_named(value): count(suspension, value) for value in values}
 
 
 def with_answer(suspension: Suspension, signal: AnswerGiven, now: datetime) -> Suspension:
-    """The record with this person's answer, in place of the one that they gave before; where one answer is enough for
-    every value, it is kept as the end alone."""
+    """The record with this person's answer in place of their earlier one. If one answer is enough for every value,
+    only the end keeps it."""
     if not is_shared(suspension):
         return suspension
     given = Given(signal.by, signal.value, now, signal.channel, signal.reason, signal.evidence)
@@ -96,12 +97,12 @@ def received(suspension: Suspension) -> int:
 
 
 def responders(suspension: Suspension, value: JsonValue) -> list[JsonValue]:
-    """Everybody who has given this value, in the order of the answers."""
+    """Everybody who gave this value, in the order of the answers."""
     return [one.by for one in suspension.answers if same_value(one.value, value)]
 
 
 def decisions(suspension: Suspension) -> Iterator[tuple[str, Via]]:
-    """Everybody who has given the answer that counts, and how; nobody after silence or a cancellation."""
+    """Everybody who gave the answer that counts, and how; nobody after silence or a cancellation."""
     ended = suspension.ended
     if ended is None or suspension.status is not Status.RESPONDED:
         return
@@ -113,7 +114,7 @@ def decisions(suspension: Suspension) -> Iterator[tuple[str, Via]]:
 
 
 def recorded(before: Suspension, suspension: Suspension, signal: AnswerGiven, now: datetime) -> Outcome:
-    """An answer that is kept and ends nothing: the first of this person, or a changed one."""
+    """An answer that does not end the question: this person's first, or a changed one."""
     changed = answer_of(before, canonical(signal.by)) is not None
     so_far = count(suspension, signal.value)
     payload: dict[str, JsonValue] = {

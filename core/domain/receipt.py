@@ -1,9 +1,9 @@
-"""Receipts: proof that this action got this answer, in a signed token that an agent shows before it acts.
+"""Receipts: a signed token, which an agent shows before it acts, that proves the answer to this action.
 
-The claims of a receipt are JSON: ``kid`` (which key has signed), ``suspension_id``, ``action_digest``, ``value``,
+The claims of a receipt are JSON: ``kid`` (the id of the signing key), ``suspension_id``, ``action_digest``, ``value``,
 ``person`` (null: nobody answered), ``channel``, ``responded_at`` and ``expires_at``. A value or a person of more than
-:data:`LONGEST` bytes is there as its SHA-256 alone, as ``value_sha256`` or ``person_sha256``, so that a token stays
-below 1 kB. itsdangerous signs.
+:data:`LONGEST` bytes is replaced by its SHA-256, as ``value_sha256`` or ``person_sha256``, so that a token stays below
+1 kB. itsdangerous signs.
 
 Source: API.md §5, "Receipts"; RFC 8785.
 """
@@ -37,8 +37,8 @@ _SIGNING = {"key_derivation": "hmac", "digest_method": hashlib.sha384}
 
 
 def claims_of(suspension: Suspension, expires_at: datetime) -> Claims | None:
-    """What the receipt of a question with an action says that an answer, a fallback or a veto's silence has ended;
-    ``None`` for any other: there is nothing that its agent may act on."""
+    """The claims of a question with an action that an answer, a fallback or a veto's silence has ended; ``None`` for
+    any other: its agent may act on nothing."""
     ask, ended, status = suspension.ask, suspension.ended, suspension.status
     if ask.action_digest is None or ended is None or ended.error is not None or status is Status.CANCELLED:
         return None
@@ -55,12 +55,13 @@ def claims_of(suspension: Suspension, expires_at: datetime) -> Claims | None:
 
 
 def write_receipt(claims: Claims, key: bytes) -> str:
-    """A token that is signed with the newest of ``key``."""
+    """A token signed with the newest of ``key``."""
     return _signer(key).dumps({"kid": _key_id(key), **claims})
 
 
 def read_receipt(token: str, key: bytes) -> Claims:
-    """What :func:`write_receipt` was given. Raises :class:`ReceiptInvalid` for a token that was not made here."""
+    """The claims that :func:`write_receipt` was given. Raises :class:`ReceiptInvalid` for a token that was not made
+    here."""
     try:
         if _TOKEN.fullmatch(token):
             claims: Claims = _signer(key).loads(token)
@@ -73,7 +74,7 @@ def read_receipt(token: str, key: bytes) -> Claims:
 def check_receipt(
     claims: Claims, action_digest: str | None, value: JsonValue, now: datetime, *, allow_silence: bool = False
 ) -> None:
-    """Raises :class:`ReceiptInvalid` unless it proves, still, that this action got this ``value``."""
+    """Raises :class:`ReceiptInvalid` unless the receipt still proves that this action got this ``value``."""
     if now >= datetime.fromisoformat(str(claims["expires_at"])):
         raise ReceiptInvalid("This receipt has expired.", reason="expired")
     if action_digest != claims["action_digest"]:
@@ -92,7 +93,7 @@ def _brief(name: str, value: JsonValue) -> dict[str, JsonValue]:
 
 
 def _canonical(value: JsonValue) -> bytes:
-    """The same bytes for the same JSON. RFC 8785 has none for some numbers and texts, which a form may hold."""
+    """The same bytes for the same JSON. RFC 8785 has no form for some numbers and texts, which a form may hold."""
     try:
         return rfc8785.dumps(value)
     except rfc8785.CanonicalizationError:
@@ -104,5 +105,5 @@ def _signer(key: bytes) -> URLSafeSerializer:
 
 
 def _key_id(key: bytes) -> str:
-    """Tells keys apart, and tells nothing about them."""
+    """Tells keys apart, and reveals nothing about them."""
     return hashlib.sha256(b"receipt key\n" + keys_of(key)[0]).hexdigest()[:8]

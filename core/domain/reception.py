@@ -1,6 +1,6 @@
-"""Reception: what became of an answer. Decided once, by ``Engine.respond``; each way in puts it into its own words.
+"""Reception: the result of an answer. ``Engine.respond`` decides it once; each way in puts it into its own words.
 
-Every case holds the suspension as it now stands. Every refusal holds its ``error`` too: its code, its sentence for a
+Every case holds the suspension as it now stands. Every refusal also holds its ``error``: its code, its sentence for a
 person, and what the JSON API raises.
 
 Source: API.md §4.
@@ -29,21 +29,22 @@ from core.errors import (
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """It ended the question."""
+    """The answer ended the question."""
 
     suspension: Suspension
 
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """It is kept, the first of this person or in place of their last, and more are needed: the question stays open."""
+    """The answer is kept (this person's first, or in place of their last), and more are needed: the question stays
+    open."""
 
     suspension: Suspension
 
 
 @dataclass(frozen=True, slots=True)
 class AlreadyYours:
-    """The same answer by the same person, once more. The question has ended, or waits for the answers of others."""
+    """The same answer by the same person once more. The question has ended, or waits for the answers of others."""
 
     suspension: Suspension
     error: AlreadyAnswered
@@ -59,7 +60,7 @@ class TooLate:
 
 @dataclass(frozen=True, slots=True)
 class NotYours:
-    """This person may not answer this question, which is open."""
+    """The question is open, and this person may not answer it."""
 
     suspension: Suspension
     error: NotAResponder | SelfResponseForbidden | IdentityMismatch
@@ -67,8 +68,8 @@ class NotYours:
 
 @dataclass(frozen=True, slots=True)
 class NotAnAnswer:
-    """Nothing that this question takes, and it stays open: the value does not fit, or the whole question was not shown
-    if it was answered. ``suspension`` is ``None`` if the id names no question that waits under that intent."""
+    """Not a valid answer, and the question stays open: the value does not fit, or not enough of the question was
+    shown. ``suspension`` is ``None`` if the id names no question that waits under that intent."""
 
     suspension: Suspension | None
     error: InvalidAnswer | ResumePayloadInvalid | NotShownWhole | NotFound | NotSuspended | SuspensionMismatch
@@ -76,7 +77,7 @@ class NotAnAnswer:
 
 @dataclass(frozen=True, slots=True)
 class HeldByAnother:
-    """Somebody else has said that they are on it. The question can be answered all the same."""
+    """Another person is on it. The question can still be answered."""
 
     suspension: Suspension
     error: ClaimedByAnother
@@ -89,7 +90,7 @@ Unclaimed = HeldByAnother | TooLate | NotYours | NotAnAnswer
 
 
 def accepted(reception: Reception) -> Suspension:
-    """The suspension that it counts for; raises a refusal's error."""
+    """The suspension that the answer counts for; raises a refusal's error."""
     if isinstance(reception, Recorded | Counted):
         return reception.suspension
     raise reception.error

@@ -1,4 +1,4 @@
-"""Renewed keys: what they seal is kept for years, and outlives the secret that they were derived from."""
+"""Renewed keys: seals are kept for years, and outlive the secret that their key was derived from."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 
 class RenewedKey(bytes):
-    """A key that seals, and those that it has taken the place of: what they have sealed is still genuine.
+    """A key for seals, with the keys that it has replaced: their seals are still genuine.
 
-    It is the newest key itself wherever something is sealed. Whoever checks a seal asks :func:`keys_of`.
+    It behaves as the newest key wherever something is sealed. Checks of a seal use :func:`keys_of`.
     """
 
     earlier: tuple[bytes, ...]
@@ -20,5 +20,5 @@ class RenewedKey(bytes):
 
 
 def keys_of(key: bytes) -> tuple[bytes, ...]:
-    """Each key by which a seal may have been made, the newest first."""
+    """Each key that a seal may have been made with, the newest first."""
     return (bytes(key), *key.earlier) if isinstance(key, RenewedKey) else (key,)

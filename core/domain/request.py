@@ -1,4 +1,4 @@
-"""Requests: what a caller asks for. Its fields, and what must hold of them alone.
+"""Requests: the fields of a new question, and the checks that need only these.
 
 Source: RFC-0025 §4, §5; issue 186; API.md §2.
 """
@@ -36,7 +36,7 @@ LARGEST_STATE = 512 * 1024
 
 @dataclass(frozen=True, slots=True)
 class AskRequest(AskFields):
-    """A suspension as it is asked for. Absent fields are ``None`` (or empty), as on the wire."""
+    """A requested suspension. Absent fields are ``None`` (or empty), as on the wire."""
 
     question: str
     response_type: ResponseType = ResponseType.CHOICE
@@ -47,13 +47,13 @@ class AskRequest(AskFields):
 
     @property
     def window(self) -> Window:
-        """The time that it has in all, as far as the call itself says."""
+        """Its total time, as far as the call itself says."""
         return Window.of(self.timeout, self.deadline, self.kind)
 
 
 @dataclass(frozen=True, slots=True)
 class AttemptProblem:
-    """Something about one attempt that its caller should know. ``fatal`` ones refuse the suspension."""
+    """A problem of one attempt, for the caller. ``fatal`` ones refuse the suspension."""
 
     attempt: int
     code: str
@@ -64,14 +64,14 @@ class AttemptProblem:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A question that was asked, and what its caller should know of its attempts: none of it fatal."""
+    """A new question, with the problems of its attempts: none of them fatal."""
 
     suspension: Suspension
     problems: tuple[AttemptProblem, ...] = ()
 
 
 def settle_choices(request: AskRequest) -> tuple[Choice, ...]:
-    """The choices that will be shown, defaults included; raises :class:`InvalidRequest` if they can't be."""
+    """The choices to show, defaults included; raises :class:`InvalidRequest` if they are invalid."""
     choices = request.choices
     if len({choice.value for choice in choices}) < len(choices):
         raise InvalidRequest("Two choices have the same value.", path="choices")

@@ -1,5 +1,5 @@
-"""The root key: the one secret that is kept. Each use has a derived key of its own, so that one that gets out opens
-nothing else.
+"""The root key: the one stored secret. Each use has a derived key of its own, so that one leaked key opens nothing
+else.
 
 Source: API.md §5, §8; RFC 5869 §3.2 (``info`` tells the uses apart).
 """
@@ -19,9 +19,9 @@ _VALID_GENERATIONS = 2
 
 @dataclass(frozen=True, slots=True)
 class RootKey:
-    """What every other key comes from. Never logged, never shown.
+    """The key that every other key is derived from. Never logged, never shown.
 
-    ``previous`` are those that it has taken the place of: what was made with them is still known where that is safe
+    ``previous`` are the root keys that it has replaced: what was made with them is still accepted if that is safe
     (docs/how-to/secret-key.md).
     """
 
@@ -38,36 +38,36 @@ class RootKey:
         return _mac(self.secret, f"handraise/1/{purpose}".encode())
 
     def derive_renewed(self, purpose: str) -> RenewedKey:
-        """As :meth:`derive`, for what was sealed and has to stay genuine under another root key."""
+        """:meth:`derive`, for seals that have to stay genuine under another root key."""
         return RenewedKey(self.derive(purpose), [old.derive(purpose) for old in self.previous])
 
     @property
     def check(self) -> str:
-        """What a database keeps of the key that it is used with, to know another when it sees one."""
+        """A fingerprint for the database, which recognises another root key by it."""
         return self.derive("installation-check").hex()
 
     def hashes(self, api_key: str) -> tuple[str, ...]:
-        """What may be stored of an API key: its hash, and those that it had under the root keys before."""
+        """The possible stored hashes of an API key: under this root key, and under the previous ones."""
         return tuple(root.hash_api_key(api_key) for root in (self, *self.previous))
 
     def hash_api_key(self, api_key: str) -> str:
-        """What is stored of an API key, and looked up: HMAC-SHA-256, as 64 hexadecimal digits."""
+        """The stored hash of an API key, also used to look it up: HMAC-SHA-256, as 64 hexadecimal digits."""
         return _mac(self._of_api_keys, api_key.encode("utf-8", "surrogatepass")).hex()
 
     def webhook_secret(self, name: str, generation: int, salt: str | None = None) -> str:
-        """The ``whsec_…`` of that generation, from 1, of the API key ``name``. ``salt`` is its row's, which tells it
-        from an earlier key of that name; rows of an older version have none."""
+        """The ``whsec_…`` of generation ``generation`` (from 1) of the API key ``name``. ``salt`` is its row's,
+        which tells it from an earlier key of that name; rows of an older version have none."""
         text = f"{generation}\n{name}" if salt is None else f"{salt}\n{generation}\n{name}"
         made = _mac(self.derive("webhook-secret"), text.encode())
         return f"whsec_{base64.b64encode(made).decode()}"
 
     def webhook_secrets(self, name: str, generation: int, salt: str | None = None) -> tuple[str, ...]:
-        """Those that are valid once ``generation`` secrets have been handed out, the newest first."""
+        """The secrets that are valid once ``generation`` of them have been issued, the newest first."""
         oldest = max(generation - _VALID_GENERATIONS, 0)
         return tuple(self.webhook_secret(name, number, salt) for number in range(generation, oldest, -1))
 
 
 def _mac(key: bytes, text: bytes) -> bytes:
-    """By ``hmac.new``: ``hmac.digest`` lets go of the GIL, and waits up to 5 ms until a thread that computes gives it
+    """By ``hmac.new``: ``hmac.digest`` releases the GIL, and waits up to 5 ms until a computing thread gives it
     back. The event loop does this several times a question."""
     return hmac.new(key, text, hashlib.sha256).digest()

@@ -1,7 +1,7 @@
-"""The same ask again: by what an ask is known again, and what is done about it. Pure.
+"""Deduplication: how a repeated ask is recognised, and what is done about it. Pure.
 
-An ask that comes twice because its reply was lost is one question. So is, if this installation says so, an ask about an
-action that somebody is asked about already.
+An ask that comes twice because its reply was lost is one question. If the installation says so, an ask is also joined
+to an open question with the same action.
 
 Source: API.md §2, "The same ask again"; docs/decisions/0091.
 """
@@ -32,17 +32,17 @@ class SameAsk(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """The ask is a question that is open already: this one."""
+    """The ask joins this question, which is open already."""
 
     suspension: Suspension
 
 
 def digests_of(request: AskRequest) -> AskDigests:
-    """By what a later ask is known to be this one.
+    """The digests by which a later ask is recognised as this one.
 
-    ``body`` is of every word, for an ask that names its session and its invocation. ``terms`` is of who answers, what,
-    until when, at which stated risk, and of how the agent goes on, for an ask with an action: its question and context
-    may be worded anew.
+    ``body`` covers every word, for an ask that names its session and its invocation. ``terms`` covers who answers,
+    what, until when, at which stated risk, and how the agent goes on, for an ask with an action: its question and
+    context may be worded anew.
     """
     resume = request.resume
     request = replace(request, traceparent=None, resume=replace(resume, correlation_id=None))
@@ -54,26 +54,26 @@ def digests_of(request: AskRequest) -> AskDigests:
 
 
 def _terms(request: AskRequest) -> list[Any]:
-    """Without the words that explain it. A form's fields may be those of its context, which then stays."""
+    """Without the words that explain it. If a form's fields come from its context, the context stays."""
     context = request.context if request.response_type is ResponseType.FORM else {}
     bare = replace(request, question="", context=context, confidence=None, decision_record=None)
     return [bare, stated_risk(request.decision_record, request.context)]
 
 
 def _digest(value: Any) -> str:
-    """Of its JSON with sorted keys."""
+    """The digest of its JSON with sorted keys."""
     return hashlib.sha256(json.dumps(value, sort_keys=True, default=_written).encode()).hexdigest()
 
 
 def _written(value: Any) -> Any:
-    """What JSON does not know: a record by its fields, a length of time as text."""
+    """Values that JSON does not have: a record by its fields, a duration as text."""
     if is_dataclass(value):
         return {field.name: getattr(value, field.name) for field in fields(value)}
     return str(value)
 
 
 def is_same(suspension: Suspension, digests: AskDigests, policy: SameAsk) -> bool:
-    """Whether an ask with these ``digests`` is the question that ``suspension`` asks."""
+    """Whether an ask with these ``digests`` repeats the question of ``suspension``."""
     known = suspension.ask.digests
     if known is None:
         return False
@@ -83,6 +83,6 @@ def is_same(suspension: Suspension, digests: AskDigests, policy: SameAsk) -> boo
 
 
 def is_denied(suspension: Suspension) -> bool:
-    """Whether people have answered it, and said no."""
+    """Whether people answered it with no."""
     ended = suspension.ended
     return ended is not None and suspension.status is Status.RESPONDED and suspension.ask.is_negative(ended.value)

@@ -1,6 +1,5 @@
-"""Short messages about a question: an answer that counts but is not enough yet, what the agent has clarified, how it
-ended and that it failed. Every channel says the same. Pure.
-"""
+"""Short messages about a question: an answer counts but more are needed, the agent has clarified, the question
+ended, the action failed. Every channel says the same. Pure."""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ def in_brief(value: str) -> str:
 
 
 def recorded_partly(suspension: Suspension, identity: str) -> str:
-    """The answer of ``identity`` is kept, and more are needed. They must have given one."""
+    """The answer of ``identity``, who must have given one, is kept, and more are needed."""
     given = answer_of(suspension, identity)
     shown = in_brief(shown_value(suspension, given.value)) if given is not None else ""
     return f"Recorded: “{shown}”. {so_far(suspension)} You can change your answer until the question ends."
@@ -35,7 +34,7 @@ def about(suspension: Suspension, purpose: Purpose, text: str) -> Message:
 
 
 def clarified_message(suspension: Suspension, zone: tzinfo | None = None) -> Message:
-    """To whoever asked back, in their ``zone``: what the agent said, or that it said nothing in time."""
+    """To the person who asked back, in their ``zone``: the agent's words, or that there were none in time."""
     asked = suspension.clarifications[-1]
     if asked.text is not None:
         came = f"{suspension.ask.created_by} answered:\n{asked.text}"
@@ -52,8 +51,8 @@ NOTHING_TO_ANSWER = "No answer is needed any more."
 
 
 def ended_message(shown: Suspension, told: AgentTold, zone: tzinfo | None = None) -> Message:
-    """Who decided what, by which way and when, or what comes of silence; and whether the agent knows. ``shown`` has
-    ended, and is as it may be shown to a reader in ``zone``."""
+    """Who decided what, by which way and when, or what silence did; and whether the agent knows. ``shown`` has
+    ended, and is redacted for a reader in ``zone``."""
     ending = build_ending(shown, zone=zone, told=told)
     brief = replace(ending, answer=_in_brief(ending.answer), continued_with=_in_brief(ending.continued_with))
     over = "" if shown.status is Status.CANCELLED else f" {NOTHING_TO_ANSWER}"  # a cancellation says so itself
@@ -61,7 +60,7 @@ def ended_message(shown: Suspension, told: AgentTold, zone: tzinfo | None = None
 
 
 def untold_message(shown: Suspension, told: AgentTold) -> Message:
-    """To whoever gave the answer that ended it: the agent does not know, and why (``told``)."""
+    """To the person whose answer ended it: the agent does not know, and why (``told``)."""
     agent, ended = shown.ask.created_by, shown.ended
     answer = in_brief(shown_value(shown, ended.value)) if ended is not None else ""
     text = (
@@ -76,7 +75,7 @@ def _in_brief(value: str | None) -> str | None:
 
 
 def failure_message(shown: Suspension) -> Message:
-    """To whoever gave the answer that ended it: what the agent says came of it."""
+    """To the person whose answer ended it: the agent's report of the failure."""
     ask, ended = shown.ask, shown.ended
     report = None if ended is None else ended.reported
     if ended is None or report is None:

@@ -1,8 +1,8 @@
-"""Signature lines: what a person has called their signature, and what they are asked about. Pure.
+"""Signature lines: lines that a person has called their signature, and the offer to call more of them so. Pure.
 
-A line around a reply that could speak ("never stop innovating") is the person's word until they have said that it is
-none. What is kept then is a keyed digest of the line, of whose it is and of the side that it stands on. So one person's
-lines are never another's, and a line below an answer says nothing of the same one above it.
+A line around a reply that could speak ("never stop innovating") counts as the person's words until they have called it
+their signature. Then a keyed digest is kept of the line, its owner and its side. So one person's lines are never
+another's, and a line below an answer says nothing of the same line above it.
 
 Source: API.md §6, "What a reply means"; docs/decisions/0102-lines-called-a-signature.md.
 """
@@ -39,27 +39,27 @@ class Side(StrEnum):
 
 
 def normalised(line: str) -> str:
-    """The line as it is compared: whatever its case, its blanks and its forms of the same character."""
+    """The line for comparison: without its case, its blanks and its forms of the same character."""
     folded = unicodedata.normalize("NFKC", line).casefold()
     return " ".join(unicodedata.normalize("NFKC", folded).split())
 
 
 def digest(key: bytes, identity: str, side: Side, line: str) -> str:
-    """What is kept of a line: HMAC-SHA-256, as 64 hexadecimal digits."""
+    """The stored digest of a line: HMAC-SHA-256, as 64 hexadecimal digits."""
     text = json.dumps([identity, side.value, normalised(line)])
     return hmac.new(bytes(key), text.encode(), hashlib.sha256).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class KnownLines:
-    """What one person has called their signature."""
+    """The lines that one person has called their signature."""
 
     identity: str
     digests: frozenset[str] = frozenset()
     key: bytes = field(default=b"", repr=False)
 
     def is_known(self, line: str, side: Side) -> bool:
-        """Whether ``line`` is nobody's words on that side. Under an earlier key of ours it may have been called."""
+        """Whether ``line`` was called a signature on that side, under this key or an earlier one."""
         if not self.digests or not normalised(line):
             return False
         return any(digest(key, self.identity, side, line) in self.digests for key in keys_of(self.key))
@@ -70,8 +70,8 @@ NOTHING_CALLED = KnownLines("")
 
 @dataclass(frozen=True, slots=True)
 class SignatureOffer:
-    """The lines that a person may call their signature with one press: they stood around a reply of theirs, which
-    decided nothing. ``choice`` is the index of what they seem to have chosen, ``None`` if that is not clear either."""
+    """The lines that a person may call their signature with one press: they stood around an undecided reply of
+    theirs. ``choice`` is the index of the likely choice, ``None`` if that is not clear either."""
 
     above: tuple[str, ...]
     below: tuple[str, ...]
@@ -83,12 +83,12 @@ class SignatureOffer:
 
     @property
     def mark(self) -> str:
-        """Tells this offer from the next one: whoever presses has seen these lines, and no others."""
+        """Tells this offer from the next one: the person who presses has seen exactly these lines."""
         text = json.dumps([self.above, self.below, self.choice])
         return hashlib.sha256(text.encode()).hexdigest()
 
     def digests(self, key: bytes, identity: str) -> frozenset[str]:
-        """What is kept once they are called."""
+        """The digests to store once the lines are called."""
         return frozenset(digest(key, identity, side, line) for side, line in self.lines)
 
 
@@ -100,10 +100,11 @@ def signature_offer(
     options: Iterable[str] = (),
     choice: int | None = None,
 ) -> SignatureOffer | None:
-    """What may be called of the lines around a reply; ``None`` if nothing may.
+    """The lines around a reply that may be called a signature; ``None`` if there are none.
 
     ``first`` is the first own line: always the person's words, so it is never among them. Nor is a line that is one of
-    ``options`` by itself: their values, their labels and their numbers. Of more than is kept the first lines count.
+    ``options`` by itself: their values, their labels and their numbers. If there are too many lines, the first ones
+    count.
     """
     barred = {_bare(one) for one in (first, *options)}
     room = _Room()

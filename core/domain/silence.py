@@ -1,4 +1,4 @@
-"""Silence: what comes of a question that nobody answers, and the words for it. Pure.
+"""Silence: what happens to a question that nobody answers, in words. Pure.
 
 Source: RFC-0026 §4.2 (the final fallback); API.md §3.
 """
@@ -31,7 +31,7 @@ class Comes(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """What ``comes`` of silence ``until`` then; ``value`` is what the agent goes on with, as it is shown. ``needed`` is
+    """What ``comes`` of silence ``until`` a time; ``value`` is the agent's fallback value for display. ``needed`` is
     how many people have to answer."""
 
     comes: Comes
@@ -40,7 +40,7 @@ class Silence:
     needed: int = 1
 
     def in_short(self, now: datetime | None, zone: tzinfo | None = None, *, with_span: bool = True) -> str:
-        """``Silence until 13:00 (in 2 h): Deny refund``. ``now`` is when it is told, as far as that is known."""
+        """``Silence until 13:00 (in 2 h): Deny refund``. ``now`` is when it is told, if known."""
         when = self._when(now, zone, with_span)
         match self.comes:
             case Comes.WAITS:
@@ -66,7 +66,7 @@ _AGENT = {Comes.AHEAD: "the agent goes ahead", Comes.STOPS: "the agent stops"}
 
 
 def _to_a_minute(length: timedelta) -> timedelta:
-    """The nearest whole minute: a mail that goes out a second late has its two hours yet."""
+    """The nearest whole minute: a mail that goes out a second late still says two hours."""
     return max((length + _MINUTE / 2) // _MINUTE * _MINUTE, _MINUTE)
 
 

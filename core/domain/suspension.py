@@ -1,8 +1,7 @@
-"""Suspensions: the record of one question to a person, and the values that it is made of.
+"""Suspensions: the record of one question to a person, and its parts.
 
-Everything in :class:`Ask` is frozen when the question opens. Ladder, recipients and choices never follow later changes
-of the configuration. Only the fields of :class:`Suspension` beside ``ask`` move, and only through
-``core.domain.machine``.
+Everything in :class:`Ask` is frozen when the question opens: ladder, recipients and choices never follow later changes
+of the configuration. The other fields of :class:`Suspension` move, and only through ``core.domain.machine``.
 
 Source: RFC-0025 §4, §5; RFC-0026 §4.1.
 """
@@ -128,7 +127,7 @@ class Choice:
 
     @property
     def reason_wanted(self) -> ReasonWanted | None:
-        """``None`` if a press is enough; so it is if the metadata says anything else."""
+        """``None`` if a press is enough, or if the metadata has another value."""
         return next((one for one in ReasonWanted if one == self.metadata.get("reason")), None)
 
 
@@ -156,7 +155,7 @@ class Rung:
 class HumanRetryPolicy:
     """A resolved policy: how often, how far apart, whom next, and what then (RFC-0026 §4.1).
 
-    ``interval`` is ``None`` only where a single attempt waits for ever.
+    ``interval`` is ``None`` only if a single attempt waits for ever.
     """
 
     max_attempts: int = 1
@@ -165,11 +164,11 @@ class HumanRetryPolicy:
     final_fallback_policy: FallbackPolicy = FallbackPolicy.FAIL
 
     def due_after(self, attempt: int) -> timedelta:
-        """How long after the question was opened, by the ladder's own time."""
+        """The time from the question's start to ``attempt``, by the ladder alone."""
         return timedelta() if self.interval is None else self.interval * (attempt - 1)
 
     def severity_at(self, attempt: int) -> PagerSeverity | None:
-        """What the rung of ``attempt`` says of its page, if there is one and it says something."""
+        """The page severity of the rung of ``attempt``, if it has one."""
         return next((rung.severity for rung in self.escalation_ladder if rung.attempt == attempt), None)
 
 
@@ -177,9 +176,9 @@ class HumanRetryPolicy:
 class PlannedAttempt:
     """What attempt ``number`` will do, resolved and frozen at suspension.
 
-    ``notify_to`` is the rung's or the call's own word, ``None`` if neither gave one; ``recipients`` are the
-    references that will be asked. ``rung`` tells whether a ladder entry stands behind this attempt, ``quiet`` whether
-    that one is; ``waits_until`` is when it goes out if that is later than the ladder's own time.
+    ``notify_to`` is from the rung or the call, ``None`` if neither gave one; ``recipients`` are the references that
+    will be asked. ``rung``: the attempt has a ladder entry; ``quiet``: that entry is quiet. ``waits_until`` is when it
+    goes out if that is later than the ladder's own time.
     """
 
     number: int
@@ -207,7 +206,8 @@ class Resume:
 
 @dataclass(frozen=True, slots=True)
 class AskDigests:
-    """By what the same ask is known again (``core.domain.same_ask``): of its whole body, and of its terms alone."""
+    """The digests by which a repeated ask is recognised (``core.domain.same_ask``): of its whole body, and of its
+    terms alone."""
 
     body: str | None = None
     terms: str | None = None
@@ -283,7 +283,7 @@ class Ask(AskFields):
         return self.attempts[attempt - 1]
 
     def gives_way(self, attempt: int) -> bool:
-        """Whether ``attempt`` would come at the time of the one after it, which then stands for both."""
+        """Whether ``attempt`` would come at the same time as the next one, which then stands for both."""
         return attempt < self.max_attempts and self.due_at(attempt) == self.due_at(attempt + 1)
 
     def choice(self, value: JsonValue) -> Choice | None:
@@ -300,7 +300,7 @@ class Ask(AskFields):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Somebody has said "I'm on it". Holds attempts back; never an answer.
+    """A person has said "I'm on it". Holds attempts back; never an answer.
 
     ``refused`` is the attempt whose every recipient was refused meanwhile: the next one is due when the claim ends.
     """
@@ -313,12 +313,12 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Via:
-    """The evidence of an answer: by what it can be found where it was given. Nothing of it authorises anything.
+    """The evidence of an answer: where to find it in its channel. It authorises nothing.
 
-    ``account`` is the vendor's name for whoever acted (``U0ALICE``, a mail's From, a key's name), ``delivery_id`` our
-    message that was answered, ``message_id`` the vendor's own for what they did (``C0OPS/1732.01``, a Message-ID, an
-    event), ``session`` a digest of the session that was signed in. ``sender`` is who really sent a mail, if that was
-    somebody else than its author.
+    ``account`` is the vendor's name for the person (``U0ALICE``, a mail's From, a key's name), ``delivery_id`` our
+    message that was answered, ``message_id`` the vendor's id of their action (``C0OPS/1732.01``, a Message-ID, an
+    event), ``session`` a digest of the signed-in session. ``sender`` is the real sender of a mail, if it differs from
+    its author.
     """
 
     channel: str
@@ -343,9 +343,9 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class EarlierAnswer:
-    """What one person answered to another question about the same action (``core.domain.earlier_answers``).
+    """One person's answer to another question about the same action (``core.domain.earlier_answers``).
 
-    ``label`` is that of the choice that ``value`` was, if it was one.
+    ``label`` is the label of the choice with that ``value``, if there was one.
     """
 
     ref: str
@@ -357,12 +357,12 @@ class EarlierAnswer:
 
     @property
     def told(self) -> str:
-        """What was answered, as people read it."""
+        """The answer for people."""
         return told_value(self.value) if self.label is None else self.label
 
 
 def told_value(value: JsonValue) -> str:
-    """A value that is no choice, as people read it."""
+    """A value that is not a choice, for people."""
     if isinstance(value, str):
         return value
     if isinstance(value, dict):
@@ -383,7 +383,7 @@ class Assignment:
 class Clarification:
     """A responder has asked the agent back (``core.domain.clarification``).
 
-    The clock holds until ``closed_at``, which is ``until`` at the latest; ``text`` is what the agent said, be it late.
+    The clock holds until ``closed_at``, at the latest until ``until``; ``text`` is the agent's answer, even a late one.
     """
 
     question: str
@@ -403,7 +403,7 @@ class ActionStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ActionReport:
-    """What came of it, in the agent's words (API.md §5). ``url`` leads to more, over HTTP or HTTPS."""
+    """The result of an action in the agent's words (API.md §5). ``url`` leads to more, over HTTP or HTTPS."""
 
     status: ActionStatus
     text: str | None
@@ -413,8 +413,8 @@ class ActionReport:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a suspension ended. ``by`` and ``channel`` are ``None`` if time ended it; ``reported`` is what the agent has
-    said since of what came of it."""
+    """How a suspension ended. ``by`` and ``channel`` are ``None`` if time ended it; ``reported`` is the agent's
+    report of the result since then."""
 
     at: datetime
     value: JsonValue = None
@@ -429,13 +429,13 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Suspension:
-    """One question and how far it has come.
+    """One question and its progress.
 
-    ``attempt`` is the last attempt that went out; ``held`` are the numbers that came due while a claim held them;
-    ``shift`` is by how much all remaining times have moved since it was asked (API.md §3), ``outage_shift`` how much of
-    that was our own outages, which is all that moves a deadline; ``look_at`` is when the clock has to look at this
-    record again, ``None`` when never. ``answers`` are those so far if several are needed,
-    ``assigned`` whom it was handed over to, ``clarifications`` what the agent was asked back; each in order.
+    ``attempt`` is the last attempt that went out; ``held`` are the numbers that came due while a claim held them.
+    ``shift`` is how far all remaining times have moved since it was asked (API.md §3), ``outage_shift`` the part of it
+    from our own outages, which alone moves a deadline. ``look_at`` is when the clock has to look at this record again,
+    ``None`` for never. ``answers`` are those so far if several are needed, ``assigned`` its hand-overs,
+    ``clarifications`` the questions to the agent; each in order.
     """
 
     ask: Ask
@@ -479,13 +479,13 @@ class Suspension:
 
     @property
     def deadline_at(self) -> datetime | None:
-        """The latest that it may ever end by silence, ``None`` if no deadline was given."""
+        """The latest end by silence, ``None`` if no deadline was given."""
         deadline = self.ask.deadline
         return None if deadline is None else self.ask.suspended_at + deadline + self.outage_shift
 
     def due_at(self, attempt: int) -> datetime:
-        """When ``attempt`` is due: the time that was agreed at the start, and the shift. Asking back moves none of them
-        into the last half interval before a deadline: nobody is left out by it."""
+        """When ``attempt`` is due: the time agreed at the start, plus the shift. Asking back moves no attempt into
+        the last half interval before a deadline, so that nobody is left out by it."""
         agreed = self.ask.due_at(attempt)
         if self.deadline_at is None or self.ask.policy.interval is None:
             return agreed + self.shift
@@ -493,7 +493,7 @@ class Suspension:
         return min(agreed + self.shift, latest)
 
     def gives_way(self, attempt: int) -> bool:
-        """Whether ``attempt`` comes at the time of the one after it, which then stands for both."""
+        """Whether ``attempt`` comes at the same time as the next one, which then stands for both."""
         return attempt < self.ask.max_attempts and self.due_at(attempt) == self.due_at(attempt + 1)
 
     @property
@@ -504,7 +504,7 @@ class Suspension:
 
     @property
     def assigned_to(self) -> str | None:
-        """Who has it in hand since it was last handed over."""
+        """The last person that it was handed over to."""
         return self.assigned[-1].to if self.assigned else None
 
     @property

@@ -1,7 +1,7 @@
-"""Capability tokens: the links and mail addresses by which one recipient answers one question.
+"""Capability tokens: links and mail addresses by which one recipient answers one question.
 
-A token is an HMAC over suspension, purpose and address, so that a repeated send renders the same one, and only its
-SHA-256 is stored. The ``suspension_id`` itself never leaves (RFC-0025 §11).
+A token is an HMAC over suspension, purpose and address, so that a repeated send has the same one. Only its SHA-256 is
+stored. The ``suspension_id`` itself never leaves (RFC-0025 §11).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class TokenMaker:
         return _token(self.key, purpose, suspension_id, channel, address)
 
     def every(self, purpose: TokenPurpose, suspension_id: str, channel: str, address: str) -> list[str]:
-        """The token, and those that were made of the keys before."""
+        """The token, and the tokens made with the previous keys."""
         return [_token(key, purpose, suspension_id, channel, address) for key in keys_of(self.key)]
 
 
@@ -50,5 +50,5 @@ def _token(key: bytes, purpose: TokenPurpose, suspension_id: str, channel: str, 
 
 
 def fingerprint(token: str) -> str:
-    """What is stored of a token, and looked up: SHA-256, whatever the case it came back in."""
+    """The stored form of a token, also used to look it up: SHA-256, whatever its case."""
     return hashlib.sha256(token.strip().lower().encode()).hexdigest()

@@ -1,6 +1,6 @@
 """Signals, events, effects and outcomes: the machine's vocabulary.
 
-A signal is what happened, an event what is recorded, an effect what must be done. An outcome is all of it together.
+A signal is what happened, an event what is recorded, an effect what must be done. An outcome has all of them.
 
 Source: RFC-0025 §3; RFC-0026 §4.4; API.md §3, §4.
 """
@@ -27,8 +27,8 @@ class AttemptDue:
 
 @dataclass(frozen=True, slots=True)
 class AttemptRefused:
-    """``attempt`` has reached nobody: every recipient was refused for good, or there was none. ``reasons`` are stable
-    codes, each once."""
+    """``attempt`` has reached nobody: every recipient was refused for good, or there was none. ``reasons`` are
+    stable codes, each once."""
 
     attempt: int
     reasons: tuple[str, ...] = ()
@@ -36,7 +36,7 @@ class AttemptRefused:
 
 @dataclass(frozen=True, slots=True)
 class AnswerGiven:
-    """A valid answer by somebody who may give it; both were checked before."""
+    """A valid answer by a person who may give it; both were checked before."""
 
     value: JsonValue
     by: str
@@ -49,13 +49,13 @@ class AnswerGiven:
 
     @property
     def evidence(self) -> Via:
-        """Where it can be found again: the channel, if nothing more is known."""
+        """Where to find the answer: the channel, if nothing more is known."""
         return self.via or Via(self.channel)
 
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """Somebody is on it until ``until`` at the latest."""
+    """A person is on it until ``until`` at the latest."""
 
     by: str
     until: datetime
@@ -87,7 +87,7 @@ class Abandoned:
 
 @dataclass(frozen=True, slots=True)
 class Rescheduled:
-    """All remaining times move ``by`` so much, for a ``reason`` that is a stable code (``outage``: one of ours)."""
+    """All remaining times move by ``by``, for a ``reason`` that is a stable code (``outage``: one of ours)."""
 
     by: timedelta
     reason: str = "outage"
@@ -125,7 +125,7 @@ class Clarified:
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """The agent says what came of it."""
+    """The agent reports the result of its action."""
 
     status: ActionStatus
     text: str | None
@@ -211,7 +211,7 @@ class NotifyPerson:
 
 @dataclass(frozen=True, slots=True)
 class Withdraw:
-    """Tell every place where it was asked how it ended."""
+    """Show every place where it was asked how it ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,17 +229,17 @@ class AskAgentBack:
 
 @dataclass(frozen=True, slots=True)
 class TellClarification:
-    """Tell whoever asked back what came of it."""
+    """Tell the person who asked back what the agent said."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShowReport:
-    """Show what came of it at every message that shows the end."""
+    """Show the agent's report at every message that shows the end."""
 
 
 @dataclass(frozen=True, slots=True)
 class TellFailure:
-    """Tell whoever decided that it failed."""
+    """Tell the person who decided that the action failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +256,7 @@ class AbandonIntent:
 
 @dataclass(frozen=True, slots=True)
 class AlertOperators:
-    """The people who run this service have to know; ``reason`` is a stable code."""
+    """Alert the people who run this service; ``reason`` is a stable code."""
 
     reason: str
 
@@ -278,7 +278,7 @@ Effect = (
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The next record, the events to log and the effects to perform, in order. Nothing changed where all are empty."""
+    """The next record, the events to log and the effects to perform, in order. If all are empty, nothing changed."""
 
     suspension: Suspension
     events: tuple[Event, ...] = ()

@@ -1,6 +1,6 @@
 """Windows: how much of a policy fits into a veto's timeout, or into ``deadline_seconds``. Pure.
 
-An attempt fits if it is due before the window ends. What the call itself gave has to fit; what it inherited is bent or
+An attempt fits if it is due before the window ends. Fields of the call itself have to fit; inherited ones are bent or
 dropped.
 
 Source: API.md §2; docs/decisions/0031.
@@ -23,8 +23,8 @@ LADDER = "retry_policy.escalation_ladder"
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What the call says of the time in all. ``timeout`` is of one attempt, and of the whole window for a veto;
-    ``deadline`` is of the whole window for either."""
+    """The total time that the call gives. ``timeout`` is for one attempt, or for a veto's whole window; ``deadline``
+    is for the whole window of either."""
 
     timeout: timedelta | None = None
     deadline: timedelta | None = None
@@ -32,7 +32,7 @@ class Window:
 
     @classmethod
     def of(cls, timeout: timedelta | None, deadline: timedelta | None, kind: Kind) -> Window:
-        """A deadline without a timeout is the timeout too."""
+        """A deadline without a timeout also sets the timeout."""
         return cls(deadline if timeout is None else timeout, deadline, kind)
 
     @property
@@ -41,17 +41,17 @@ class Window:
 
     @property
     def longest_interval(self) -> timedelta | None:
-        """What an interval that the call did not give is capped at."""
+        """The cap of an interval that the call did not give."""
         bounds = [bound for bound in (self.timeout, self.deadline) if bound is not None]
         return min(bounds, default=None)
 
     @property
     def length(self) -> timedelta | None:
-        """When it is over, counted from the start; ``None`` if the ladder's own end is the only one."""
+        """The window's length from the start; ``None`` if only the ladder ends it."""
         return self.timeout if self.is_veto else self.deadline
 
     def end_of(self, policy: HumanRetryPolicy) -> timedelta | None:
-        """How long ``policy`` waits in all, ``None`` for ever."""
+        """The total wait under ``policy``, ``None`` for ever."""
         if self.is_veto or policy.interval is None:
             return self.length
         ladder = policy.interval * policy.max_attempts
@@ -64,14 +64,14 @@ class Window:
         return min(attempts, -(-self.length // interval))
 
     def share(self, attempts: int) -> timedelta | None:
-        """The longest interval with which a veto's attempts all wait for as long, in whole seconds."""
+        """The longest interval, in whole seconds, at which all attempts of a veto wait equally long."""
         if self.timeout is None:
             return None
         return max(SECOND, SECOND * (self.timeout // attempts // SECOND))
 
 
 def check_given_interval(window: Window, interval: timedelta, attempts: int) -> None:
-    """Raises if the interval that the call gave is longer than its own times allow."""
+    """Raises if the call's own interval is longer than its own times allow."""
     timeout, deadline = window.timeout, window.deadline
     if deadline is not None and interval > deadline:
         raise DeadlineTooShort(
@@ -88,8 +88,8 @@ def check_given_interval(window: Window, interval: timedelta, attempts: int) -> 
 
 
 def check_given_attempt(window: Window, attempt: int, interval: timedelta, path: str) -> None:
-    """Raises if an attempt that the call itself asked for would come after its deadline. The end of a veto's window
-    is its timeout: what does not fit there is dropped, given or not."""
+    """Raises if the call's own attempt would come after its deadline. A veto's window ends at its timeout: attempts
+    that do not fit there are dropped, given or not."""
     deadline = window.deadline
     if window.is_veto or deadline is None or window.fitting(attempt, interval) == attempt:
         return

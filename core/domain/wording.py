@@ -3,10 +3,10 @@
 - instants: UTC to the minute, with the reader's local time before it if their zone is known; and how far off they are;
 - values: as people read them, and shortened;
 - the next step: what the ladder does if nobody answers, and when;
-- notes: how many answers are needed, who has given one, who was handed the question, what was clarified. What
-  somebody answered is not said, so that whoever answers next makes up their own mind;
+- notes: how many answers are needed, who has given one, who was handed the question, what was clarified. The answers
+  themselves are not told, so that the next responder makes up their own mind;
 - the agent: whether it knows by now how its question ended;
-- reports: what came of it, as the agent says;
+- reports: the agent's report of its action;
 - risk: how risky the agent says its question is (``decision_record``, else the context).
 
 Source: RFC-0026 §4.1 (the ladder); API.md §3 (its times); RFC-0025 §7 (``risk``, 0 to 1); docs/decisions/0023.
@@ -36,9 +36,8 @@ from core.domain.suspension import (
 
 
 def told_at(at: datetime, zone: tzinfo | None = None) -> str:
-    """``2026-11-21 12:00 UTC``; in a ``zone`` that differs ``2026-11-21 13:00 CET (12:00 UTC)``. The day stands
-    twice if it is another one there.
-    """
+    """``2026-11-21 12:00 UTC``; in a ``zone`` that differs ``2026-11-21 13:00 CET (12:00 UTC)``. If the day differs
+    there, it stands twice."""
     utc = at.astimezone(UTC)
     there = utc if zone is None else utc.astimezone(zone)
     if not there.utcoffset():
@@ -51,8 +50,8 @@ _MINUTE, _HOUR, _DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=
 
 
 def told_soon(at: datetime, now: datetime | None, zone: tzinfo | None = None) -> str:
-    """``13:00`` of the reader's clock, ``12:00 UTC`` if their zone is not known. The day stands before it unless it is
-    today's, or the time comes within half a day of ``now``."""
+    """``13:00`` by the reader's clock, ``12:00 UTC`` if their zone is not known. The day stands before it unless it
+    is today's, or the time comes within half a day of ``now``."""
     there = at.astimezone(zone or UTC)
     clock = "" if there.utcoffset() else " UTC"
     is_near = now is not None and (abs(at - now) < _DAY / 2 or now.astimezone(zone or UTC).date() == there.date())
@@ -81,7 +80,7 @@ def shortened(text: str, most: int) -> str:
 
 
 def shown_value(suspension: Suspension, value: JsonValue) -> str:
-    """A value as people read it: the label of the choice it is, else its text."""
+    """A value as people read it: the label of its choice, else its text."""
     choice = suspension.ask.choice(value)
     return told_value(value) if choice is None else choice.label
 
@@ -91,7 +90,7 @@ def _to_the_minute(at: datetime) -> str:
 
 
 def _zone_name(there: datetime) -> str:
-    """``CET``; ``UTC+05:45`` where the zone has no letters of its own."""
+    """``CET``; ``UTC+05:45`` if the zone has no letters of its own."""
     name = there.tzname() or ""
     if name.isalpha():
         return name
@@ -100,13 +99,13 @@ def _zone_name(there: datetime) -> str:
 
 
 def notes(suspension: Suspension, zone: tzinfo | None = None) -> tuple[str, ...]:
-    """Nothing where one person is asked and nobody has done anything yet. ``zone`` is the one reader's."""
+    """Empty if one person is asked and nobody has done anything yet. ``zone`` is the one reader's."""
     clarified = (_clarified(one, zone) for one in suspension.clarifications)
     return (*_answers(suspension), *_hand_over(suspension), *clarified)
 
 
 def claimed(suspension: Suspension, now: datetime) -> tuple[str, ...]:
-    """Who is on it, if somebody is."""
+    """Who is on it, if anybody."""
     claim = suspension.claim
     if claim is None or claim.until <= now:
         return ()
@@ -114,14 +113,14 @@ def claimed(suspension: Suspension, now: datetime) -> tuple[str, ...]:
 
 
 def too_few(suspension: Suspension, one: str, several: str) -> str:
-    """Whose silence it is that counts: ``nobody answers``; ``fewer than 2 people answer`` if one is not enough.
-    ``one`` and ``several`` are the verb."""
+    """The subject of silence: ``nobody answers``; ``fewer than 2 people answer`` if one is not enough. ``one`` and
+    ``several`` are the verb."""
     needed = suspension.ask.answers_required
     return f"nobody {one}" if needed == 1 else f"fewer than {needed} people {several}"
 
 
 def so_far(suspension: Suspension) -> str:
-    """How many people each answer needs, and who has given one; not which."""
+    """How many people each answer needs, and who has answered; not what."""
     people = ", ".join(one.by for one in suspension.answers) or "nobody"
     return f"{_needed(suspension)} So far: {people}."
 
@@ -145,7 +144,7 @@ def _answers(suspension: Suspension) -> tuple[str, ...]:
 
 
 def evidence(suspension: Suspension) -> tuple[str, ...]:
-    """By what each answer to an ended question can be found where it was given, a line each."""
+    """Where to find each answer to an ended question, a line each."""
     ended = suspension.ended
     if suspension.answers:
         found = [(one.by, one.via) for one in suspension.answers]
@@ -155,7 +154,7 @@ def evidence(suspension: Suspension) -> tuple[str, ...]:
 
 
 def told_via(via: Via) -> str:
-    """``by slack, account T0TEAM/U0ALICE, message C0OPS/1732.01, delivery 5f0c…``: what is known of it."""
+    """``by slack, account T0TEAM/U0ALICE, message C0OPS/1732.01, delivery 5f0c…``: the known parts of it."""
     named = (
         ("account", via.account),
         ("sent by", via.sender),
@@ -180,7 +179,7 @@ def told_report(report: ActionReport) -> str:
 
 
 def told_host(url: str) -> str:
-    """Where a link of the agent's leads: what stands there is read, not trusted."""
+    """The host of an agent's link: the link's text is read, not trusted."""
     return urlsplit(url).netloc.lower()
 
 
@@ -208,9 +207,8 @@ _MOST_NAMED = 3
 def next_step(
     suspension: Suspension, attempt: int, reader: str | None = None, zone: tzinfo | None = None
 ) -> str | None:
-    """Who is asked next, how and when; ``None`` if nobody is, or if it is not certain: while somebody is on it,
-    and while the agent is asked back. ``reader`` is the identity of whoever reads it.
-    """
+    """Who is asked next, how and when; ``None`` if nobody is, or if it is not certain: during a claim, and while the
+    agent is asked back. ``reader`` is the identity of the reader."""
     if suspension.claim is not None or suspension.asks_back is not None:
         return None
     step = _following(suspension, max(attempt, suspension.attempt))
@@ -227,7 +225,7 @@ def next_step(
 
 
 def _following(suspension: Suspension, attempt: int) -> PlannedAttempt | None:
-    """The attempt that comes after ``attempt``; one that gives way to a later one never comes."""
+    """The attempt after ``attempt``; one that gives way to a later one never comes."""
     ask = suspension.ask
     later = range(attempt + 1, ask.max_attempts + 1)
     return next((ask.planned(number) for number in later if not suspension.gives_way(number)), None)
@@ -260,13 +258,13 @@ class Risk(StrEnum):
 
 
 def stated_risk(*places: Mapping[str, JsonValue] | None) -> Risk | None:
-    """The first ``risk`` in ``places`` that says something: a number from 0 to 1, or a word of :class:`Risk`."""
+    """The first valid ``risk`` in ``places``: a number from 0 to 1, or a word of :class:`Risk`."""
     found = (_read(place.get("risk")) for place in places if place is not None)
     return next((risk for risk in found if risk is not None), None)
 
 
 def told_risk(risk: Risk | None) -> str | None:
-    """What people are told of it beside the question: nothing if it is not high."""
+    """What people are told of the risk beside the question: nothing unless it is high."""
     return f"{risk.value}, says the agent" if risk is Risk.HIGH or risk is Risk.CRITICAL else None
 
 
@@ -323,5 +321,5 @@ def agent_told(told: AgentTold) -> str:
 
 
 def why_never(told: AgentTold) -> str:
-    """Why the agent does not know, as the end of a sentence; ``told`` is one that says so."""
+    """Why the agent does not know, as the end of a sentence; ``told`` is such a case."""
     return _WHY_NEVER[told]

@@ -1,7 +1,7 @@
 """Finders: replace everything sensitive in a text or in a JSON value by its mark. Pure.
 
-:class:`TextFinder` redacts one text. :class:`TreeFinder` redacts a JSON value of any depth: texts and numbers by what
-they are, other values by what their key's name gives away.
+:class:`TextFinder` redacts one text. :class:`TreeFinder` redacts a JSON value of any depth: texts and numbers by their
+content, other values by their key's name.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ AHEAD = 1_000
 
 @dataclass(frozen=True, slots=True)
 class TextFinder:
-    """Finds every kind but those in ``keep``; ``patterns`` are the installation's own. With ``masks`` what can be
-    recognised by a mask has one in place of its mark."""
+    """Finds every kind but those in ``keep``; ``patterns`` are the installation's own. With ``masks``, a kind that
+    has a mask gets it in place of its mark."""
 
     patterns: tuple[re.Pattern[str], ...] = ()
     keep: frozenset[FindingKind] = frozenset()
     masks: bool = False
 
     def mark(self, kind: FindingKind, text: str) -> str:
-        """What stands in place of ``text``."""
+        """The replacement of ``text``."""
         return masked(kind, text) if self.masks else kind.mark
 
     def redact(self, text: str, most: int | None = None) -> tuple[str, tuple[FindingKind, ...]]:
-        """``text`` with its marks, and what they stand for. Text in which nothing is found comes back as it is.
+        """``text`` with its marks, and the kinds that they replace. Text without findings is returned unchanged.
 
-        A mark may set free what stood beside it, so this goes on until nothing more is found, which also makes it
-        change nothing when done again. A text that has been made to go on for long is withheld whole.
+        A mark may expose what stood beside it, so this repeats until nothing more is found; redacting twice therefore
+        changes nothing. A text that keeps it repeating for long is withheld whole.
 
-        With ``most`` only so many of its first characters come back, redacted as they would be in the whole text. What
-        this costs does not grow with the rest.
+        With ``most``, only that many first characters come back, redacted as in the whole text. The cost does not grow
+        with the rest.
         """
         end = len(text) if most is None else min(most, len(text))
         text = text[: end + AHEAD]
@@ -89,7 +89,7 @@ def _between_marks(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _apart(spans: list[Span]) -> Iterator[Span]:
-    """``spans`` in order, those that overlap as one, of the kind of the longest."""
+    """``spans`` in order; overlapping ones become one, of the kind of the longest."""
     spans.sort()
     index = 0
     while index < len(spans):
@@ -123,8 +123,8 @@ _PART = 8
 
 @dataclass(slots=True)
 class CharacterBudget:
-    """How many characters of a value are wanted. What follows them is neither looked at nor shown; ``is_cut`` tells
-    that there was more."""
+    """How many characters of a value are wanted. The rest is neither looked at nor shown; ``is_cut``: there was
+    more."""
 
     left: int
     is_cut: bool = False
@@ -211,9 +211,9 @@ class TreeFinder:
         return redacted
 
     def schema(self, schema: Mapping[str, JsonValue], path: str = "", note: Note = ignore) -> dict[str, JsonValue]:
-        """A form's schema. A field may be *called* password; only what is written about it is redacted.
+        """A form's schema. A field may be *called* password; only the texts about it are redacted.
 
-        A default that would have to be redacted is left out: what stands in an input is sent back as the answer.
+        A default that would have to be redacted is left out: an input's content is sent back as the answer.
         """
         return {
             key: self._schema_part(value, f"{path}.{key}", note)
@@ -255,7 +255,7 @@ class TreeFinder:
         return kind.mark if isinstance(value, dict | list) else self.texts.mark(kind, str(value))
 
     def _payee_in(self, value: JsonValue, name: FindingKind) -> FindingKind:
-        """The kind of what a name hides. In an action no payee is hidden as a secret, which nobody may see."""
+        """The kind that a name hides. In an action no payee is hidden as a secret, which nobody may see."""
         if not self.texts.masks or name in PERSONAL or not isinstance(value, str | int):
             return name
         return next((kind for kind in self.texts.redact(str(value))[1] if kind in PAYEES), name)
@@ -270,7 +270,7 @@ class TreeFinder:
 
 
 def _free(key: str, taken: Mapping[str, JsonValue], counts: dict[str, int]) -> str:
-    """Two keys may have become the same. ``counts`` remembers how often, so that many of them cost no more each."""
+    """A free name for a key: two may have become the same. ``counts`` keeps this cheap for many of them."""
     free = key
     while free in taken:
         counts[key] = counts.get(key, 1) + 1

@@ -1,7 +1,7 @@
-"""Kinds of secrets and personal data, the marks that stand in their place, and names that give them away. Pure.
+"""Kinds of secrets and personal data, their marks, and key names that reveal them. Pure.
 
-A key's or field's name counts by its last words, however they are joined: ``db_password``, ``apiKey``,
-``X-API-Key``, ``Customer.cardNumber``. ``password_policy`` and ``card_brand`` are names of something else.
+A key's or field's name counts by its last words, however they are joined: ``db_password``, ``apiKey``, ``X-API-Key``,
+``Customer.cardNumber``. ``password_policy`` and ``card_brand`` are names of something else.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class FindingKind(StrEnum):
 
     @property
     def mark(self) -> str:
-        """``[redacted: card number]``; plain ``[redacted]`` for what only the installation knows the name of."""
+        """``[redacted: card number]``; plain ``[redacted]`` for a kind that only the installation names."""
         return WITHHELD if self is FindingKind.PRIVATE else f"[redacted: {self}]"
 
 
@@ -117,7 +117,7 @@ class SensitiveNames:
         return cls(frozenset("".join(_words(name)) for name in own) - {""})
 
     def kind_of(self, name: str) -> FindingKind | None:
-        """What stands beside ``name``; ``None`` for an ordinary one. A mark in a name says nothing."""
+        """The kind of the value under ``name``; ``None`` for an ordinary one. A mark in a name says nothing."""
         return _kind_of(name[-_LONGEST_NAME:], self.own)
 
 
@@ -157,7 +157,7 @@ _SHORTEST_PHONE = 6
 
 
 def hides(kind: FindingKind, value: JsonValue) -> bool:
-    """Whether ``value`` is hidden by a name of ``kind``. Flags, nothing at all, and counts of tokens are not."""
+    """Whether a name of ``kind`` hides ``value``. Flags, empty values and counts of tokens are not hidden."""
     match value:
         case None | bool() | "":
             return False

@@ -1,8 +1,8 @@
 """Masks: personal data in an action, shown so that it can be recognised and not used. Pure.
 
 An IBAN keeps its country and last four signs, an e-mail address its first letter and domain, a card its brand and last
-four digits, an account its last four, a telephone number its last three. What is too short to hide most of itself has
-no mask: it is hidden whole. Secrets have none.
+four digits, an account its last four, a telephone number its last three. A value too short to hide most of itself is
+hidden whole. Secrets have no mask.
 
 Source: API.md §2, "What is hidden"; docs/decisions/0086.
 """
@@ -41,7 +41,7 @@ _BRANDS = (
 
 
 def masked(kind: FindingKind, text: str) -> str:
-    """What stands in place of ``text``: its mask, else the mark of its ``kind``."""
+    """The replacement of ``text``: its mask, else the mark of its ``kind``."""
     mask = _MASKS.get(kind)
     shown = None if mask is None else mask(text)
     return kind.mark if shown is None else f"[masked: {shown}]"

@@ -23,9 +23,9 @@ from core.domain.redaction.kinds import FindingKind, Span
 
 
 class Shape(NamedTuple):
-    """What group 1 of ``pattern`` (else all of it) shows, provided that ``holds``.
+    """A secret is group 1 of ``pattern`` (else the whole match), provided that ``holds``.
 
-    Where none of ``hints`` is in the text in lower case the pattern can't match, and costs nothing.
+    If none of ``hints`` is in the text in lower case, the pattern can't match, and costs nothing.
     """
 
     kind: FindingKind
@@ -129,9 +129,9 @@ _TELLING = re.compile(r"[@:=+(]")
 
 
 def is_plain(text: str) -> bool:
-    """Whether ``text`` surely holds none of the shapes and numbers; most of what is shown does not.
+    """Whether ``text`` surely holds none of the shapes and numbers; most shown text does not.
 
-    Words alone hold none, unless they are an AWS key without digits; nor does what is shorter than a social security
+    Words alone hold none, unless they are an AWS key without digits; nor does a text shorter than a social security
     number, unless it has a sign that they need.
     """
     if len(text) < _SHORT:
@@ -192,7 +192,7 @@ def _cards_in(groups: list[tuple[int, int]], text: str) -> Iterator[Span]:
 
 
 def _card_at(groups: list[tuple[int, int]], index: int, text: str) -> int:
-    """How many groups from ``index`` on make a card number; none where they make none."""
+    """The number of groups from ``index`` on that make a card number; 0 if they don't."""
     for size in _SIZES:
         window = groups[index : index + size]
         lengths = tuple([end - start for start, end in window])
@@ -290,7 +290,7 @@ _LOOKS = frozenset({"ASSERT", "ASSERT_NOT"})
 
 
 def compile_pattern(text: str) -> re.Pattern[str]:
-    """Raises ``ValueError`` with what is wrong, as the end of a sentence that begins with the setting's name."""
+    """Raises ``ValueError``, whose text ends a sentence that begins with the setting's name."""
     if len(text) > LONGEST_PATTERN:
         raise ValueError(f"must have at most {LONGEST_PATTERN} characters")
     try:
@@ -348,7 +348,8 @@ def _repeated(least: int, most: Any, body: Any) -> tuple[int, int]:
 
 
 def matched(patterns: tuple[re.Pattern[str], ...], text: str) -> Iterator[Span]:
-    """What the installation's own patterns match, window by window; each match counts in the window it begins in."""
+    """The matches of the installation's own patterns, window by window; each counts in the window in which it
+    begins."""
     for pattern in patterns:
         for start in range(0, len(text), LONGEST_MATCH):
             for found in pattern.finditer(text, start, start + _WINDOW):

@@ -1,7 +1,7 @@
-"""Redaction of a question: what a channel may show of it, and what stays here. Pure.
+"""Redaction of a question: what a channel may show of it. Pure.
 
-Only what people are shown is redacted. The record, the agent's callback and the API keep everything. An answer is
-matched to the stored choices by their index, so that a redacted label still answers.
+Only what people see is redacted. The record, the agent's callback and the API keep everything. An answer is matched to
+the stored choices by index, so that a redacted label still answers.
 
 Source: RFC-0026 §11; RFC-0025 §11; API.md §8.
 """
@@ -42,7 +42,7 @@ class InAction(StrEnum):
 
 
 class Policy(StrEnum):
-    """What is done about secrets and personal data in a question."""
+    """What to do about secrets and personal data in a question."""
 
     REDACT = "redact"
     REJECT = "reject"
@@ -51,7 +51,7 @@ class Policy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Redaction:
-    """The rules of this installation. ``channels`` have policies of their own, the others ``policy``."""
+    """The rules of this installation. Channels in ``channels`` have their own policy, all others ``policy``."""
 
     policy: Policy = Policy.REDACT
     channels: Mapping[str, Policy] = field(default_factory=dict)
@@ -63,24 +63,24 @@ class Redaction:
 
     @property
     def rejects(self) -> bool:
-        """Whether any channel does."""
+        """Whether any channel's policy rejects."""
         return Policy.REJECT in {self.policy, *self.channels.values()}
 
     def shown_on(self, channel: str, suspension: Suspension) -> Suspension:
         """``suspension`` as people on ``channel`` may see it: build notices, endings and messages from this one.
 
-        Of a large context or action it has the beginning, and says so (``in_part``). Never store it, and never match
-        an answer to it.
+        A large context or action is cut to its beginning, and marked (``in_part``). Never store it, and never match an
+        answer to it.
         """
         return self._shown(channel, suspension, MOST_IN_MESSAGE)
 
     def whole_on(self, channel: str, suspension: Suspension) -> Suspension:
-        """As :meth:`shown_on`, with nothing left out. It takes its time: half a second for the largest questions."""
+        """:meth:`shown_on` with nothing left out. It takes half a second for the largest questions."""
         return self._shown(channel, suspension, None)
 
     def revealed(self, suspension: Suspension) -> Suspension:
-        """``suspension`` as somebody may see it who is signed in and may answer: all of it but secrets, and what this
-        installation has named itself. Never to be sent anywhere."""
+        """``suspension`` for a signed-in person who may answer: without secrets, and without what this installation
+        has named itself. Never send it anywhere."""
         texts = self.finder.texts
         finder = replace(self.finder, texts=replace(texts, keep=texts.keep | PERSONAL))
         return replace(self, finder=finder, action=InAction.HIDE)._shown(PAGE, suspension, None)
@@ -103,15 +103,15 @@ class Redaction:
         )
 
     def text_on(self, channel: str, text: str, most: int | None = None) -> str:
-        """One text, such as why an answer was refused, as people on ``channel`` may see it; with ``most`` no more than
-        about so many characters of it."""
+        """One text, such as why an answer was refused, as people on ``channel`` may see it; with ``most``, about
+        that many characters of it."""
         if most is not None and self.policy_on(channel) is Policy.OFF:
             return text if len(text) <= most else text[:most] + REST
         room = None if most is None else CharacterBudget(most)
         return text if self.policy_on(channel) is Policy.OFF else self.finder.text(text, room=room)
 
     def findings(self, request: AskRequest) -> list[Finding]:
-        """Where anything would be redacted, in the order in which it is shown."""
+        """Everything that would be redacted, in the order in which it is shown."""
         found: list[Finding] = []
         finder, note = self.finder, found.append
         finder.text(request.question, "question", note)
@@ -124,7 +124,7 @@ class Redaction:
         return list(dict.fromkeys(found))
 
     def _ask(self, ask: Ask, most: int | None) -> tuple[Ask, Cut, bool]:
-        """And what of the agent's words is left out, and whether something has to be revealed before it is approved."""
+        """Also what of the agent's words is left out, and whether something has to be revealed before an approval."""
         finder, rooms = self.finder, [None if most is None else CharacterBudget(most) for _ in range(2)]
         hidden: list[Finding] = []
         action = None if ask.action is None else self._action(ask.action, hidden.append, rooms[1])
@@ -148,7 +148,7 @@ class Redaction:
         return replace(self.finder, texts=replace(self.finder.texts, masks=True)).mapping(action, "", note, room)
 
     def _has_to_be_revealed(self, ask: Ask, hidden: Collection[FindingKind]) -> bool:
-        """Whether what is hidden in its action stops an approval where it is hidden."""
+        """Whether an approval needs what is hidden in the action."""
         match self.action:
             case InAction.HIDE:
                 return False
@@ -159,7 +159,7 @@ class Redaction:
                 return risk in {Risk.HIGH, Risk.CRITICAL} and not PAYEES.isdisjoint(hidden)
 
     def _choices(self, choices: tuple[Choice, ...], note: Note = ignore) -> tuple[Choice, ...]:
-        """Values stay: no channel shows them, and it is by them that an ended question's label is found."""
+        """Values stay: no channel shows them, and an ended question's label is found by them."""
         shown: list[Choice] = []
         for index, choice in enumerate(choices):
             label = self.finder.text(choice.label, f"choices.{index}.label", note)
@@ -180,12 +180,12 @@ class Redaction:
         return replace(ended, value=value, reason=reason, reported=ended.reported and self._report(ended.reported))
 
     def _report(self, report: ActionReport) -> ActionReport:
-        """An address that holds what is hidden leads nowhere without it: it is left out."""
+        """An address that holds something hidden is left out: without it, it leads nowhere."""
         url = None if report.url is None or self.finder.text(report.url) != report.url else report.url
         return replace(report, text=report.text and self.finder.text(report.text), url=url)
 
     def _earlier(self, answer: EarlierAnswer) -> EarlierAnswer:
-        """The beginning of each text: no more of it is shown anywhere."""
+        """The beginning of each text: no more of it is ever shown."""
         finder, room = self.finder, partial(CharacterBudget, LONGEST)
         label, reason = answer.label, answer.reason
         return replace(
@@ -201,7 +201,7 @@ class Redaction:
         )
 
     def _value(self, value: JsonValue, choices: tuple[Choice, ...], path: str = "", note: Note = ignore) -> JsonValue:
-        """An answer or a fallback; one of the choices is shown by its label."""
+        """An answer or a fallback; a choice is shown by its label."""
         if any(choice.value == value for choice in choices):
             return value
         return self.finder.value(value, path, note)
