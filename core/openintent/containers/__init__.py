@@ -1,6 +1,6 @@
-"""Containers: what intents stand in (graphs, portfolios, plans, workflows) and who looks after them (coordinators).
+"""Containers of intents (graphs, portfolios, plans, workflows), and the coordinators that look after them.
 
-Each module is what clients do to one kind of container, and what they read of it. Aggregates are worked out when they
-are read (``core.openintent.store.aggregates``); nothing here is written because an intent moved. What a move does to
-the intents around it is ``core.openintent.propagation``.
+Each module has a client's changes to one kind of container, and its reads. Aggregates are computed when they are read
+(``core.openintent.store.aggregates``); nothing here is written because an intent moved. ``core.openintent.propagation``
+has what a move does to the intents around it.
 """

@@ -1,7 +1,7 @@
 """Checkpoints of a plan: an agent reaches one, and a person approves or rejects it if that is required.
 
-The question is opened in the transaction that makes the checkpoint, as ``POST …/suspend`` opens it, and is answered in
-any way in which questions are. Nothing of the checkpoint is written when it is.
+The transaction that makes the checkpoint also opens its question, just as ``POST …/suspend`` does. The question is
+answered like any other. The answer writes nothing to the checkpoint.
 
 Source: RFC-0012 (checkpoints); RFC-0026 §2 rule 3; API.md §7, "plans, tasks".
 """
@@ -54,10 +54,10 @@ class Checkpoints:
     async def make(
         self, plan_id: str, wanted: NewCheckpoint, by: Actor, traceparent: str | None = None, once: Once | None = None
     ) -> ShownCheckpoint | Replayed:
-        """A checkpoint that was reached; with approval its question is open.
+        """Make a reached checkpoint; if it needs approval, its question is open.
 
         Raises :class:`NotFound`, :class:`PlanEnded`, :class:`IntentNotActive`, :class:`InvalidRequest` for a task that
-        is not the plan's, and whatever refuses the question. Nothing is stored then.
+        is not the plan's, and all refusals of the question. Nothing is stored then.
         """
         now = self.clock.now()
         if not wanted.requires_approval:
@@ -103,8 +103,8 @@ class Checkpoints:
             self.log.write(tx, intent, now, Event(CHECKPOINT_REACHED, said, by.identity))
 
     async def get(self, checkpoint_id: str, by: Actor) -> Checkpoint:
-        """For whoever may answer any question, or this one. Raises :class:`NotFound`, and :class:`NotSuspended` for
-        one that needs no approval."""
+        """For a key that may answer any question, or this one. Raises :class:`NotFound`, and :class:`NotSuspended`
+        if it needs no approval."""
 
         def look_up(conn: sa.Connection) -> Checkpoint | None:
             found = checkpoints.get(conn, checkpoint_id)
@@ -130,7 +130,7 @@ class Checkpoints:
         named: str | None = None,
         once: Once | None = None,
     ) -> Reception | Replayed:
-        """As :meth:`Engine.respond_once`: the same permissions, the same refusals."""
+        """:meth:`Engine.respond_once`, with the same permissions and refusals."""
         metadata = {} if reason is None else {"reason": reason}
         return await self.engine.respond_once(
             GivenAnswer(

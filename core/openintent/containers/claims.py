@@ -1,7 +1,7 @@
-"""Claims: an agent takes a task for itself, once what the task needs is there.
+"""Claims: an agent takes a task, once everything that the task needs is there.
 
-Nobody takes it twice. While an intent that it needs waits for a person, the claim is refused, the task stays as it is,
-and whoever wants it tries again.
+Nobody takes it twice. While an intent that it needs waits for a person, the claim is refused and the task stays as it
+is; the agent tries again later.
 
 Source: RFC-0012 (claims); RFC-0026 §6; API.md §7, "plans, tasks".
 """
@@ -29,17 +29,17 @@ from core.ports import Clock
 
 @dataclass(frozen=True, slots=True)
 class TaskClaims:
-    """Takes tasks for those who claim them."""
+    """Claims tasks."""
 
     database: Database
     log: IntentLog
     clock: Clock
 
     async def claim(self, task_id: str, by: Actor, once: Once | None = None) -> Task | Replayed:
-        """The task is ``by``'s.
+        """Claim the task for ``by``.
 
-        Raises :class:`TaskNotClaimable`, :class:`IntentNotActive` for a task of an intent that has ended,
-        :class:`UpstreamIntentSuspended`, :class:`DependenciesIncomplete` and, for a phase's,
+        Raises :class:`TaskNotClaimable`, :class:`IntentNotActive` if the task's intent has ended,
+        :class:`UpstreamIntentSuspended`, :class:`DependenciesIncomplete` and, for a phase's task,
         :class:`UnresolvableInput`.
         """
         now = self.clock.now()
@@ -66,11 +66,10 @@ def check_own_intent(conn: sa.Connection, task: Task, intent: Intent, now: datet
 
 
 def check_inputs(tx: Tx, task: Task, by: Actor, now: datetime) -> None:
-    """Whether everything is there that ``task`` needs; its intent is locked.
+    """Check that everything that ``task`` needs is there; its intent is locked.
 
-    Raises :class:`UpstreamIntentSuspended` if it waits for a person somewhere ahead, and
-    :class:`DependenciesIncomplete` if it is just not done. A task that ``by`` may not read counts as one that is not
-    there, and is never completed.
+    Raises :class:`UpstreamIntentSuspended` if an upstream waits for a person, and :class:`DependenciesIncomplete` if
+    one is just not done. A task that ``by`` may not read counts as missing, and is never completed.
     """
     wanted = task.depends_on
     if not wanted:

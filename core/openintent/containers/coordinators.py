@@ -1,6 +1,6 @@
-"""Coordinators: named by whoever an intent or a portfolio belongs to; they say that they live.
+"""Coordinators: created by the owner of an intent or a portfolio; they send heartbeats.
 
-What one does when an intent is suspended is in ``core.openintent.propagation.coordinating``.
+``core.openintent.propagation.coordinating`` has what a coordinator does when an intent is suspended.
 
 Source: RFC-0013; RFC-0026 §3; API.md §7; decision 0062.
 """
@@ -45,7 +45,7 @@ _MOVED = {CoordinatorStatus.PAUSED: "coordinator.paused", CoordinatorStatus.ACTI
 
 @dataclass(frozen=True, slots=True)
 class NewCoordinator:
-    """A coordinator as it is asked for: of an intent or of a portfolio."""
+    """A requested coordinator: of an intent or of a portfolio."""
 
     agent_id: str
     intent_id: str | None = None
@@ -58,7 +58,7 @@ class NewCoordinator:
 
 @dataclass(frozen=True, slots=True)
 class Coordinators:
-    """One is found by whoever finds its intent or portfolio, and by its own agent."""
+    """A coordinator is found by all who find its intent or portfolio, and by its own agent."""
 
     database: Database
     log: IntentLog
@@ -68,7 +68,8 @@ class Coordinators:
     async def create(self, wanted: NewCoordinator, by: Actor, once: Once | None = None) -> Coordinator | Replayed:
         """By the owner of the intent or portfolio, or an admin. The agent becomes a member of the intent.
 
-        Raises :class:`InvalidRequest` unless just one of both is named, and for an end that has passed.
+        Raises :class:`InvalidRequest` unless exactly one of intent and portfolio is named, and for an end that has
+        passed.
         """
         if (wanted.intent_id is None) == (wanted.portfolio_id is None):
             raise InvalidRequest("Name an intent or a portfolio, and not both.", path="intent_id")
@@ -110,7 +111,7 @@ class Coordinators:
         return await self.database.read(lambda conn: coordinators.page(conn, agent=agent, limit=limit, offset=offset))
 
     async def of_intent(self, intent_id: str, by: Actor) -> Sequence[Coordinator]:
-        """Those of this very intent, the oldest first. Raises :class:`NotFound`."""
+        """The coordinators of this very intent, the oldest first. Raises :class:`NotFound`."""
 
         def job(conn: sa.Connection) -> Sequence[Coordinator]:
             return coordinators.of_intent(conn, access.read(conn, intent_id, by).id)
@@ -118,7 +119,7 @@ class Coordinators:
         return await self.database.read(job)
 
     async def change(self, coordinator_id: str, wanted: CoordinatorChange, by: Actor, version: int) -> Coordinator:
-        """By whoever may name one. Raises :class:`VersionConflict` or :class:`InvalidTransition`."""
+        """By a key that may create one. Raises :class:`VersionConflict` or :class:`InvalidTransition`."""
 
         def job(tx: Tx) -> Coordinator:
             now = self.clock.now()
@@ -153,7 +154,7 @@ class Coordinators:
         return await self.database.write(job)
 
     def _governed(self, tx: Tx, coordinator: Coordinator, by: Actor) -> Intent | None:
-        """Its intent, locked, if ``by`` may say who coordinates it; ``None`` for a portfolio of theirs."""
+        """Its intent, locked, if ``by`` may change its coordinators; ``None`` for a portfolio of theirs."""
         if coordinator.intent_id is not None:
             return access.lock(tx, coordinator.intent_id, by, Right.GOVERN)
         portfolio = access.read_portfolio(tx.conn, coordinator.portfolio_id or "", by)

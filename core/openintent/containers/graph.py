@@ -1,7 +1,6 @@
-"""The graph: what an intent is made of and what it depends on, as clients read and change it.
+"""The graph of intents: children and dependencies, as clients read and change them.
 
-An agent is shown those alone that it may read; what it may not read, it does not find. Source: RFC-0002; API.md §7;
-decision 0059.
+An agent sees only the intents that it may read. Source: RFC-0002; API.md §7; decision 0059.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ Around = Callable[[str], Selection]
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A part of a list; ``total`` is how many there are in all."""
+    """A part of a list; ``total`` is the length of the whole."""
 
     shown: Sequence[Shown]
     total: int
@@ -58,8 +57,8 @@ class Edge(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class IntentGraph:
-    """An intent, its descendants, and all that these depend on. ``aggregate`` is over them without the intent
-    itself; ``nodes`` may be a part, and ``edges`` are those that lead to them."""
+    """An intent, its descendants, and all that these depend on. ``aggregate`` covers them without the intent itself;
+    ``nodes`` may be a part, and ``edges`` are those that lead to them."""
 
     root_id: str
     nodes: Sequence[GraphNode]
@@ -105,11 +104,11 @@ class Graphs:
         return await self.database.read(job)
 
     async def add_dependency(self, intent_id: str, dependency_id: str, by: Actor, version: int) -> Shown:
-        """The intent waits for another from here on; with one that it depends on already, nothing changes.
+        """The intent waits for another from here on. A dependency that it has already changes nothing.
 
         Raises :class:`NotFound` or :class:`Forbidden` unless ``by`` governs the intent, :class:`VersionConflict`,
         :class:`IntentNotActive` if it has ended, :class:`InvalidRequest` if ``by`` may not read the other one, and
-        :class:`DependencyCycle` if that waits for this one.
+        :class:`DependencyCycle` if that one waits for this one.
         """
 
         def job(tx: Tx) -> Shown:
@@ -135,9 +134,10 @@ class Graphs:
         return await self.database.write(job)
 
     async def remove_dependency(self, intent_id: str, dependency_id: str, by: Actor, version: int) -> Shown:
-        """The intent waits for that one no longer: if we have blocked it, and all others are completed, it is active.
+        """The intent no longer waits for that one. If we have blocked it and all others are completed, it becomes
+        active.
 
-        Raises as :meth:`add_dependency`, and :class:`NotFound` for what it does not depend on.
+        Raises as :meth:`add_dependency`, and :class:`NotFound` if it does not depend on that one.
         """
 
         def job(tx: Tx) -> Shown:
@@ -188,6 +188,6 @@ def _aggregate(nodes: Sequence[GraphNode]) -> Aggregate:
 
 
 def _edges(nodes: Sequence[GraphNode], there: set[str]) -> list[Edge]:
-    """Those that lead to ``nodes``, from whatever is ``there``."""
+    """The edges that lead to ``nodes``, from any of ``there``."""
     edges = [Edge(node.parent_id, node.id, True) for node in nodes if node.parent_id in there and node.parent_id]
     return edges + [Edge(one, node.id, False) for node in nodes for one in node.depends_on if one in there]

@@ -1,7 +1,7 @@
-"""Plans of an intent: whoever works on it makes and moves them.
+"""Plans of an intent: its agents make and move them.
 
-A plan belongs to one intent, and its log is that intent's. Its tasks may be those of several intents, for the phases of
-a coordinator's plan are intents of their own. How far it has come is worked out when it is read.
+A plan belongs to one intent, and its log is that intent's. Its tasks may belong to several intents: the phases of a
+coordinator's plan are intents of their own. Its progress is computed when it is read.
 
 Source: RFC-0012; RFC-0026 §2 rule 4; API.md §7, "plans, tasks".
 """
@@ -46,7 +46,7 @@ from core.store import intents, suspensions
 
 @dataclass(frozen=True, slots=True)
 class ShownCheckpoint:
-    """A checkpoint and its question; ``None`` if it has none, or that is not in the database."""
+    """A checkpoint and its question; ``None`` if it has none, or the question is not in the database."""
 
     checkpoint: Checkpoint
     asked: Suspension | None
@@ -54,7 +54,7 @@ class ShownCheckpoint:
 
 @dataclass(frozen=True, slots=True)
 class ShownPlan:
-    """A plan, how far it has come, and the checkpoints that it has reached."""
+    """A plan, its progress, and the checkpoints that it has reached."""
 
     plan: TaskPlan
     progress: PlanProgress
@@ -70,8 +70,8 @@ class Plans:
     async def create(
         self, intent_id: str, wanted: PlanChange, by: Actor, once: Once | None = None
     ) -> ShownPlan | Replayed:
-        """A draft. Raises :class:`NotFound` if ``by`` may not read the intent, :class:`IntentNotActive` if that has
-        ended, and what a task's place refuses."""
+        """A draft. Raises :class:`NotFound` if ``by`` may not read the intent, :class:`IntentNotActive` if the
+        intent has ended, and the errors of a task's place."""
         now = self.clock.now()
 
         def insert(tx: Tx) -> ShownPlan:
@@ -104,7 +104,7 @@ class Plans:
         return await self.database.read(job)
 
     async def change(self, plan_id: str, wanted: PlanChange, by: Actor, version: int) -> ShownPlan:
-        """Raises :class:`VersionConflict`, :class:`InvalidTransition`, and what a task's place refuses."""
+        """Raises :class:`VersionConflict`, :class:`InvalidTransition`, and the errors of a task's place."""
 
         def job(tx: Tx) -> ShownPlan:
             now = self.clock.now()
@@ -125,7 +125,7 @@ class Plans:
 
 
 def readable_plan(conn: sa.Connection, plan_id: str, by: Actor) -> TaskPlan:
-    """A plan is found by whoever may read its intent."""
+    """The plan, if ``by`` may read its intent."""
     plan = plans.get(conn, plan_id)
     if plan is None or not access.may_read(conn, plan.intent_id, by):
         raise NotFound("There is no such plan.")
@@ -133,14 +133,14 @@ def readable_plan(conn: sa.Connection, plan_id: str, by: Actor) -> TaskPlan:
 
 
 def _lock(tx: Tx, intent_id: str, task_ids: Sequence[str], by: Actor) -> Intent:
-    """The plan's intent, locked, and with it those of the tasks that it is to have."""
+    """The plan's intent, locked together with the intents of its tasks."""
     others = {place.intent_id for place in tasks.places(tx.conn, task_ids, _whose(by))}
     intents.lock_in_order(tx, {intent_id, *others})
     return access.lock(tx, intent_id, by, Right.WORK)
 
 
 def _check_places(conn: sa.Connection, plan_id: str, task_ids: Sequence[str], by: Actor) -> None:
-    """Raises :class:`InvalidRequest` for a task that there is not for ``by``, and :class:`TaskInPlan` for one of
+    """Raises :class:`InvalidRequest` for a task that ``by`` can't find, and :class:`TaskInPlan` for a task of
     another plan."""
     found = {place.id: place for place in tasks.places(conn, task_ids, _whose(by))}
     for number, task_id in enumerate(task_ids):
@@ -170,7 +170,7 @@ def _shown(conn: sa.Connection, plan: TaskPlan) -> ShownPlan:
 
 
 def _all_shown(conn: sa.Connection, found: Sequence[TaskPlan]) -> Sequence[ShownPlan]:
-    """However many there are: the same few queries."""
+    """The same few queries, however many plans there are."""
     ids = [plan.id for plan in found]
     progress, reached = plans.progress(conn, ids), _reached(conn, ids)
     return [ShownPlan(plan, progress.get(plan.id, PlanProgress()), reached.get(plan.id, ())) for plan in found]

@@ -1,11 +1,11 @@
-"""Portfolio deadlines: every member that waits for a person is abandoned, in small portions.
+"""Portfolio deadlines: abandon every member that waits for a person, in small portions.
 
-One portion is one transaction, and one look of the clock. Between two of them everything else has its turn, so that ten
-thousand members hold nobody up. The time that was set (in ``core.openintent.store.due_times``) stays until none is
-left: a process that is killed, or another one, goes on. It is the wall clock's: no outage of ours moves it.
+One portion is one transaction, and one look of the clock. Other work has its turn between two portions, so that ten
+thousand members hold nothing up. The due time (``core.openintent.store.due_times``) stays until no member is left:
+after a kill, any process goes on. Deadlines follow the wall clock: an outage of ours does not move them.
 
-Who is ended was settled at the deadline: members that were in the portfolio and suspended by then. What is suspended or
-added later goes on.
+A deadline ends the members that were in the portfolio and suspended by then. A member that is suspended or added later
+goes on.
 
 Source: RFC-0026 §2 rule 5; docs/decisions/0060.
 """
@@ -30,7 +30,7 @@ AT_ONCE = 10
 
 
 class PortfolioDeadlines:
-    """Works deadlines off. Any number of processes may do so at once; each portfolio is one's at a time."""
+    """Works deadlines off. Any number of processes may run it; one process at a time works on a portfolio."""
 
     def __init__(self, database: Database, transitions: Transitions, steps: ClientSteps, clock: Clock) -> None:
         self._database = database
@@ -45,7 +45,7 @@ class PortfolioDeadlines:
         return await self._database.write(lambda tx: self._portion(tx, due, self._clock.now()))
 
     def _portion(self, tx: Tx, due: DueTime, now: datetime) -> bool:
-        """Nobody is waited for while the portfolio is held: whoever holds an intent may wait for that."""
+        """Waits for no lock while it holds the portfolio: the holder of an intent may wait for the portfolio."""
         portfolio = portfolios.lock_free(tx, due.subject)
         if portfolio is None:
             return False
@@ -71,7 +71,8 @@ class PortfolioDeadlines:
             ended_in_time(tx, intent, suspension, self._transitions, now)
 
     def _without_record(self, tx: Tx, due: DueTime, now: datetime) -> bool:
-        """End the members that the deadline finds between the published client's steps; whether there were any."""
+        """End the members that the deadline finds between the published client's steps; returns whether there were
+        any."""
         found = portfolios.members_without_record(tx.conn, due.subject, due.at + RECORD_WITHIN, AT_ONCE)
         for intent_id in intents.lock_free_ones(tx, found):
             intent = intents.lock(tx, intent_id)

@@ -1,7 +1,7 @@
-"""Portfolios: make, list and end them, and put intents in.
+"""Portfolios: make, list and end them, and add intents.
 
-A portfolio is its creator's. Admins read and change every one, operators read them; for anybody else there is none. An
-intent's own members do not see which portfolios it is in. Who adds an intent must be able to work on it.
+A portfolio belongs to its creator. Admins read and change every one, operators read every one; nobody else finds it. An
+intent's own members do not see which portfolios it is in. Only a key that may work on an intent may add it.
 
 Source: RFC-0007; RFC-0026 §2 rules 1, 4 and 5; API.md §7; docs/decisions/0060.
 """
@@ -49,7 +49,7 @@ from core.store.event_log import Following
 
 @dataclass(frozen=True, slots=True)
 class NewPortfolio:
-    """A portfolio as it is asked for. ``deadline`` is the one of ``governance_policy``, which was read as ``path``."""
+    """A requested portfolio. ``deadline`` is the one in ``governance_policy``, at the field ``path``."""
 
     name: str
     description: str | None = None
@@ -61,7 +61,7 @@ class NewPortfolio:
 
 @dataclass(frozen=True, slots=True)
 class CountedPortfolio:
-    """A portfolio, and what its members come to at this moment."""
+    """A portfolio and the aggregate of its members at this moment."""
 
     portfolio: Portfolio
     members: Aggregate
@@ -69,7 +69,7 @@ class CountedPortfolio:
 
 @dataclass(frozen=True, slots=True)
 class Portfolios:
-    """What clients may do to portfolios."""
+    """A client's changes to portfolios."""
 
     database: Database
     log: IntentLog
@@ -138,9 +138,9 @@ class Portfolios:
         return await self.database.read(job)
 
     async def end(self, portfolio_id: str, wanted: PortfolioStatus, by: Actor) -> CountedPortfolio:
-        """Complete or abandon it; its members stay as they are, and its deadline counts no longer.
+        """Complete or abandon it; its members stay as they are, and its deadline no longer counts.
 
-        Raises :class:`InvalidTransition` for one that has ended.
+        Raises :class:`InvalidTransition` if it has ended.
         """
 
         def job(tx: Tx) -> CountedPortfolio:
@@ -156,8 +156,8 @@ class Portfolios:
     # --- Members ----------------------------------------------------------------------------------------------------
 
     async def intents(self, portfolio_id: str, by: Actor, *, limit: int, offset: int) -> tuple[list[Shown], Aggregate]:
-        """The intents of a portfolio that ``by`` may read itself, by priority, then the oldest first; and what all of
-        its members come to."""
+        """The portfolio's intents that ``by`` may read, by priority, then the oldest first; and the aggregate of all
+        members."""
 
         def job(conn: sa.Connection) -> tuple[list[Shown], Aggregate]:
             [counted] = _counted(conn, [access.read_portfolio(conn, portfolio_id, by)])
@@ -167,7 +167,7 @@ class Portfolios:
         return await self.database.read(job)
 
     async def following(self, cursor: tuple[int, int], portfolio_id: str, by: Actor, limit: int) -> Following:
-        """Events after ``cursor`` of its intents, those that ``by`` may read, in the order they became visible."""
+        """Events after ``cursor`` of its intents that ``by`` may read, in the order they became visible."""
         agent, among = reader(by), portfolios.ids_of_members(portfolio_id)
 
         def job(conn: sa.Connection) -> Following:
@@ -184,10 +184,10 @@ class Portfolios:
         by: Actor,
         once: Once | None = None,
     ) -> PortfolioMember | Replayed:
-        """Put an intent in, or give one that is in another role and priority.
+        """Add an intent, or give a member another role and priority.
 
-        Raises :class:`InvalidRequest` for an intent that ``by`` may not read, :class:`Forbidden` for somebody else's
-        if the portfolio has a deadline, and :class:`InvalidTransition` for a portfolio that has ended.
+        Raises :class:`InvalidRequest` for an intent that ``by`` may not read, :class:`Forbidden` for another key's
+        intent if the portfolio has a deadline, and :class:`InvalidTransition` for a portfolio that has ended.
         """
 
         def add(tx: Tx) -> PortfolioMember:
@@ -214,7 +214,7 @@ class Portfolios:
         return await self.database.write(lambda tx: perform_once(tx, once, self.clock.now(), lambda: add(tx)))
 
     async def remove(self, portfolio_id: str, intent_id: str, by: Actor) -> None:
-        """Raises :class:`NotFound` for an intent that is not in it. One that has ended can be emptied, too."""
+        """Raises :class:`NotFound` for an intent that is not in it. An ended portfolio can be emptied, too."""
 
         def job(tx: Tx) -> None:
             _changeable(portfolios.get(tx.conn, portfolio_id), by)
@@ -235,7 +235,7 @@ class Portfolios:
 
 
 def _changeable(portfolio: Portfolio | None, by: Actor) -> Portfolio:
-    """Raises :class:`Forbidden` for whoever may only read it, too."""
+    """Raises :class:`Forbidden` also for a key that may only read it."""
     found = access.readable_portfolio(portfolio, by)
     if not (by.has(Role.ADMIN) or access.owns_portfolio(found, by)):
         raise Forbidden("Only the portfolio's creator and admins change it.")

@@ -1,4 +1,4 @@
-"""Workflows: made in one transaction, with an intent and a task for each phase; and how far they have come.
+"""Workflows: create one in one transaction, with an intent and a task for each phase; and read its progress.
 
 Source: RFC-0024; RFC-0026 §2 rules 1 and 4; API.md §7; decision 0062.
 """
@@ -36,7 +36,7 @@ from core.store.intent_agents import IntentAgent
 
 @dataclass(frozen=True, slots=True)
 class NewWorkflow:
-    """A workflow as it is asked for."""
+    """A requested workflow."""
 
     name: str
     phases: Sequence[NewPhase]
@@ -56,7 +56,7 @@ class ShownWorkflow:
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """What a phase becomes, before anything is kept."""
+    """The records of a phase, before they are stored."""
 
     phase: NewPhase
     intent: Intent
@@ -66,7 +66,7 @@ class _Made:
 
 @dataclass(frozen=True, slots=True)
 class Workflows:
-    """An agent finds the workflows that it has made, and those under an intent that is its own."""
+    """An agent finds the workflows that it has made, and those under its own intents."""
 
     database: Database
     log: IntentLog
@@ -91,7 +91,7 @@ class Workflows:
         return await self.database.write(lambda tx: perform_once(tx, once, now, lambda: insert(tx)))
 
     def _keep(self, tx: Tx, workflow: Workflow, made: Sequence[_Made], now: datetime) -> None:
-        """The intents with their logs, their members, edges and tasks: one statement for each table."""
+        """Store the intents with their logs, members, edges and tasks: one statement for each table."""
         grown = event_log.append_all(tx, [(one.intent, one.events) for one in made], now, self.log.key)
         intents.insert_all(tx, grown)
         tasks.insert_all(tx, [one.task for one in made])
@@ -168,8 +168,7 @@ def _workflow(wanted: NewWorkflow, by: Actor, now: datetime) -> Workflow:
 
 
 class _Making:
-    """The intents and tasks of the phases, as they begin: those that depend on nothing are active, their tasks
-    ready."""
+    """The first state of the phases' intents and tasks: without dependencies the intent is active, its task ready."""
 
     def __init__(self, workflow: Workflow, wanted: NewWorkflow, by: Actor, now: datetime) -> None:
         self._workflow = workflow

@@ -1,1 +1,1 @@
-"""The rules of intents and their containers. Pure: values in, values out; no clock, no database."""
+"""Rules of intents and their containers. Pure: values in, values out; no clock, no database."""

@@ -1,4 +1,4 @@
-"""The aggregate of an intent: how far its children are (RFC-0002; RFC-0026 §2 rule 4)."""
+"""The aggregate of an intent: the progress of its children (RFC-0002; RFC-0026 §2 rule 4)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from core.domain.intent import IntentStatus
 
 @dataclass(frozen=True, slots=True)
 class Few:
-    """The oldest of some intents, by id, and ``number``: how many there are of them."""
+    """The ids of the oldest of some intents, and ``number``, the count of all."""
 
     ids: tuple[str, ...] = ()
     number: int = 0
@@ -21,7 +21,7 @@ MOST_NAMED = 100
 
 
 def few(ids: Sequence[str]) -> Few:
-    """Of all ids, oldest first."""
+    """From all ids, oldest first."""
     return Few(tuple(ids[:MOST_NAMED]), len(ids))
 
 
@@ -40,7 +40,7 @@ class Aggregate:
 
     @property
     def by_status(self) -> dict[IntentStatus, int]:
-        """Every status, those that nobody has too."""
+        """Every status, also those with no intent."""
         return {status: self.counts.get(status, 0) for status in IntentStatus}
 
     @property

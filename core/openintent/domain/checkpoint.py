@@ -1,7 +1,6 @@
-"""Checkpoints: places of a plan that an agent reaches, and at which a person may have to approve.
+"""Checkpoints: places in a plan that an agent reaches, and at which a person may have to approve.
 
-One that requires approval is a question of its plan's intent, and nothing else: what has become of it is read from that
-question.
+A checkpoint that requires approval is a question of its plan's intent. Its status is read from that question.
 
 Source: RFC-0012 (checkpoints); RFC-0026 §2 rule 3 ("SHOULD be implemented via request_input()"); API.md §7.
 """
@@ -66,7 +65,7 @@ _ENDINGS = {Status.EXPIRED: CheckpointStatus.EXPIRED, Status.CANCELLED: Checkpoi
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """One that was reached. ``suspension_id`` is its question; ``None`` if it needs no approval."""
+    """A reached checkpoint. ``suspension_id`` is its question; ``None`` if it needs no approval."""
 
     id: str
     plan_id: str
@@ -81,7 +80,7 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True)
 class NewCheckpoint:
-    """A checkpoint as it is made. ``details`` is all of it as it was written, for whoever reads the plan."""
+    """A requested checkpoint. ``details`` is the whole request as written, for the plan's readers."""
 
     name: str
     requires_approval: bool
@@ -113,7 +112,7 @@ def question_of(wanted: NewCheckpoint) -> AskRequest:
 
 
 def status_of_checkpoint(checkpoint: Checkpoint, asked: Suspension | None) -> CheckpointStatus:
-    """What has become of it; ``asked`` is its question, ``None`` if that is not in the database."""
+    """``asked`` is its question, ``None`` if that is not in the database."""
     if checkpoint.suspension_id is None:
         return CheckpointStatus.REACHED
     if asked is None:
@@ -127,7 +126,7 @@ def status_of_checkpoint(checkpoint: Checkpoint, asked: Suspension | None) -> Ch
 
 
 def verdict_event(checkpoint: Checkpoint, asked: Suspension) -> Event | None:
-    """What the log says of an answer; ``None`` if its question has not been answered."""
+    """The event of an answer; ``None`` if its question has not been answered."""
     status = status_of_checkpoint(checkpoint, asked)
     if status not in {CheckpointStatus.APPROVED, CheckpointStatus.REJECTED} or asked.ended is None:
         return None
@@ -137,7 +136,7 @@ def verdict_event(checkpoint: Checkpoint, asked: Suspension) -> Event | None:
 
 
 def checkpoint_said(checkpoint: Checkpoint) -> JsonObject:
-    """What every event of a checkpoint has."""
+    """The fields of every event of a checkpoint."""
     return {
         "plan_id": checkpoint.plan_id,
         "checkpoint_id": checkpoint.id,

@@ -1,7 +1,7 @@
-"""Coordinators: an agent that looks after an intent or a portfolio, for how long, and what it wants done when somebody
-there waits for a person.
+"""Coordinators: an agent that looks after an intent or a portfolio, until when, and what follows if an intent is
+suspended.
 
-Failover, hand-over and replacement are not done here: whoever named a coordinator names another.
+Failover, hand-over and replacement are not done here: the owner names another coordinator.
 
 Source: RFC-0013; RFC-0026 §3; API.md §7; decision 0062.
 """
@@ -49,7 +49,7 @@ ACTING = frozenset({CoordinatorStatus.ACTIVE, CoordinatorStatus.COMPLETING})
 
 @dataclass(frozen=True, slots=True)
 class Coordinator:
-    """Of an intent, or of a portfolio. ``details`` are the fields that nothing here goes by."""
+    """Of an intent, or of a portfolio. ``details`` are fields without a meaning here."""
 
     id: str
     intent_id: str | None
@@ -66,7 +66,7 @@ class Coordinator:
     details: Mapping[str, JsonValue] = field(default_factory=dict)
 
     def shown_status(self, now: datetime) -> CoordinatorStatus:
-        """As it stands at ``now``: over at its end, unresponsive when two heartbeats are missing."""
+        """Its status at ``now``: over at its end, unresponsive when two heartbeats are missing."""
         if self.expires_at is not None and self.expires_at <= now:
             return CoordinatorStatus.COMPLETED
         silent = now - (self.last_heartbeat or self.granted_at)
@@ -77,7 +77,7 @@ class Coordinator:
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorChange:
-    """What is to change; ``None`` leaves a field as it is."""
+    """The change; ``None`` leaves a field as it is."""
 
     status: CoordinatorStatus | None = None
     suspension_policy: SuspensionPolicy | None = None
@@ -100,13 +100,13 @@ def coordinator_changed(coordinator: Coordinator, wanted: CoordinatorChange, now
 
 
 def check_acts(coordinator: Coordinator, now: datetime) -> None:
-    """Raises :class:`InvalidTransition` for one that is over."""
+    """Raises :class:`InvalidTransition` if it is over."""
     if coordinator.shown_status(now) is CoordinatorStatus.COMPLETED:
         raise InvalidTransition("The coordinator is done.", status=CoordinatorStatus.COMPLETED.value)
 
 
 def escalation(coordinator: Coordinator, intent_id: str, suspension_id: str | None, reason: str) -> Event:
-    """The line that calls a coordinator, in the log of the intent that it is called for."""
+    """The event that calls a coordinator, for the log of the suspended intent."""
     said: dict[str, JsonValue] = {
         "coordinator_id": coordinator.id,
         "agent_id": coordinator.agent_id,

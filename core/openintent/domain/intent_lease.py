@@ -1,8 +1,8 @@
-"""Leases on an intent: who alone works on a part of it, its scope, and until when.
+"""Leases on an intent: an agent holds a part of it, its scope, alone and until a time.
 
-A lease ends by the wall clock, whether or not anybody has written it down. While its intent waits for a person it does
-not end: who holds it stays the holder (RFC-0025 §2). If its time ended meanwhile, it stands for another
-:data:`GRACE` after the wait, so that the agent that is resumed can renew it before anybody else takes the scope.
+A lease ends by the wall clock, whether or not its end is written down. While its intent waits for a person it does not
+end: its holder stays the holder (RFC-0025 §2). If its time ended meanwhile, it stands for another :data:`GRACE` after
+the wait, so that the resumed agent can renew it before another agent takes the scope.
 
 Source: RFC-0003; RFC-0025 §2; API.md §7; decision 0055.
 """
@@ -36,8 +36,8 @@ class LeaseStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class IntentLease:
-    """``agent_id`` is the key that holds ``scope``. ``status`` is what was written down last; what is true at an
-    instant says :func:`as_it_stands`."""
+    """``agent_id`` is the key that holds ``scope``. ``status`` is the one written last; :func:`as_it_stands`
+    computes the true status at an instant."""
 
     id: str
     intent_id: str
@@ -54,8 +54,8 @@ class IntentLease:
 
 
 def ends_at(lease: IntentLease, waits: Sequence[Wait]) -> datetime | None:
-    """When the lease ends if nobody renews it; ``None`` while its intent waits and holds it up. ``waits`` are those of
-    its intent, in order."""
+    """When the lease ends if nobody renews it; ``None`` while its intent waits. ``waits`` are those of its intent,
+    in order."""
     end = lease.expires_at
     for wait in waits:
         if wait.began >= end:
@@ -68,7 +68,7 @@ def ends_at(lease: IntentLease, waits: Sequence[Wait]) -> datetime | None:
 
 
 def as_it_stands(lease: IntentLease, intent: Intent, waits: Sequence[Wait], now: datetime) -> IntentLease:
-    """The lease with the status that it has ``now``, whether or not that is written down yet."""
+    """The lease with its true status ``now``, written down or not."""
     if not lease.is_active:
         return lease
     if intent.status in OVER:
@@ -89,12 +89,12 @@ def renewed(lease: IntentLease, duration: timedelta, now: datetime) -> IntentLea
 
 
 def let_go(lease: IntentLease, how: LeaseStatus, now: datetime) -> IntentLease:
-    """The lease as it is once somebody has ended it."""
+    """The lease after somebody has ended it."""
     return replace(lease, status=how, released_at=now)
 
 
 def check_held(lease: IntentLease) -> None:
-    """Raises :class:`ScopeNotHeld` for a lease that has ended."""
+    """Raises :class:`ScopeNotHeld` if it has ended."""
     if not lease.is_active:
         raise ScopeNotHeld("The agent holds this scope no longer; it can take it anew if nobody else has.")
 
@@ -106,8 +106,8 @@ def check_open_to_work(intent: Intent) -> None:
 
 
 def next_look(lease: IntentLease, intent: Intent, now: datetime) -> datetime:
-    """When to look again whether a lease that still stands has ended. While its intent holds it up: after as long again
-    as that has been so, a minute at least and a quarter of an hour at most; a wait may take weeks."""
+    """When to look again whether a standing lease has ended. While its intent waits: after as long again as it has
+    waited, a minute at least and a quarter of an hour at most; a wait may take weeks."""
     if intent.status is not IntentStatus.SUSPENDED:
         return max(lease.expires_at, now + GRACE)
     return max(lease.expires_at, now + min(max(now - lease.expires_at, GRACE), _RARELY))

@@ -1,4 +1,4 @@
-"""Plans: which tasks belong together, how a plan moves, and how far its tasks have come.
+"""Plans: a group of tasks, how a plan moves, and its progress.
 
 Source: RFC-0012 (states); RFC-0026 §2 rule 4 (``suspended_tasks``); API.md §7, "plans, tasks".
 """
@@ -59,8 +59,8 @@ _EVENTS = {
 
 @dataclass(frozen=True, slots=True)
 class TaskPlan:
-    """``tasks`` are ids, in their plan's order. ``details`` are the fields that nothing here goes by, as its agent
-    wrote them."""
+    """``tasks`` are ids, in their plan's order. ``details`` are fields without a meaning here, as its agent wrote
+    them."""
 
     id: str
     intent_id: str
@@ -79,7 +79,7 @@ class TaskPlan:
 
 @dataclass(frozen=True, slots=True)
 class PlanChange:
-    """What is to change; ``None`` leaves a field as it is. ``tasks`` are added, and none is removed."""
+    """The change; ``None`` leaves a field as it is. ``tasks`` are added, and none is removed."""
 
     state: PlanState | None = None
     tasks: tuple[str, ...] = ()
@@ -87,7 +87,7 @@ class PlanChange:
 
 
 def event_of_plan(before: PlanState, after: PlanState) -> str:
-    """The type of the event of a plan that has come to ``after``, which is no draft."""
+    """The event type of a plan that has moved to ``after``, which is not a draft."""
     return "plan.resumed" if before is PlanState.PAUSED and after is PlanState.ACTIVE else _EVENTS[after]
 
 
@@ -120,8 +120,8 @@ def changed_plan(plan: TaskPlan, change: PlanChange, now: datetime) -> TaskPlan:
 
 @dataclass(frozen=True, slots=True)
 class SuspendedTask:
-    """A task that waits because its intent does (RFC-0026 §2 rule 4). ``expires_at``: ``None`` if that waits for
-    ever, or its question is not there yet."""
+    """A task that waits with its intent (RFC-0026 §2 rule 4). ``expires_at``: ``None`` if the intent waits for ever,
+    or its question is not there yet."""
 
     task_id: str
     intent_id: str
@@ -131,7 +131,7 @@ class SuspendedTask:
 
 @dataclass(frozen=True, slots=True)
 class PlanProgress:
-    """How far the tasks of a plan have come: how many there are by status, and those that wait for a person."""
+    """The progress of a plan's tasks: counts by status, and the tasks that wait for a person."""
 
     by_status: Mapping[TaskStatus, int] = field(default_factory=dict)
     suspended: Sequence[SuspendedTask] = ()

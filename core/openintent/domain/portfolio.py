@@ -1,7 +1,7 @@
-"""Portfolios: intents that somebody looks at together. What they are, and what their members come to; pure.
+"""Portfolios: groups of intents, and the progress of their members. Pure.
 
-A portfolio has no state of its members' making: its own status is its owner's word, and what its members come to is
-worked out when it is read (RFC-0026 §2 rule 1, rule 4).
+Members never change a portfolio: its status is its owner's word, and its progress is computed when it is read (RFC-0026
+§2 rule 1, rule 4).
 
 Source: RFC-0007; RFC-0026 §2, §10; docs/decisions/0060.
 """
@@ -49,7 +49,7 @@ class PortfolioProgress(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Portfolio:
-    """``deadline`` is the one of its ``governance_policy``. ``created_by`` is the key whose it is."""
+    """``deadline`` is the one of its ``governance_policy``. ``created_by`` is the key that owns it."""
 
     id: str
     name: str
@@ -66,7 +66,8 @@ class Portfolio:
 
 @dataclass(frozen=True, slots=True)
 class PortfolioMember:
-    """An intent in a portfolio. A higher ``priority`` comes first; nothing goes by it here, nor by the role."""
+    """An intent in a portfolio. A higher ``priority`` comes first in lists; neither it nor the role has another
+    effect."""
 
     id: str
     portfolio_id: str
@@ -77,7 +78,7 @@ class PortfolioMember:
 
 
 def progress(members: Aggregate) -> PortfolioProgress:
-    """Completed when all members are, failed when any is abandoned, else in progress; so is a portfolio without any."""
+    """Completed if all members are, failed if any is abandoned, else in progress; an empty portfolio is in progress."""
     if members.counts.get(IntentStatus.ABANDONED):
         return PortfolioProgress.FAILED
     if members.total and members.counts.get(IntentStatus.COMPLETED) == members.total:
@@ -91,13 +92,14 @@ def suspended(members: Aggregate) -> int:
 
 
 def check_portfolio_move(current: PortfolioStatus, wanted: PortfolioStatus) -> None:
-    """Raises :class:`InvalidTransition` for all but an active portfolio's end."""
+    """Raises :class:`InvalidTransition` unless an active portfolio ends."""
     if current is not PortfolioStatus.ACTIVE or wanted is PortfolioStatus.ACTIVE:
         raise InvalidTransition(f"A portfolio can't go from {current} to {wanted}.", status=current.value)
 
 
 def was_in(portfolio_id: str, position: int, comings_and_goings: Sequence[tuple[int, str, str]]) -> bool:
-    """Whether an intent was in the portfolio at that place of its log; both lines that say so belong to it."""
+    """Whether an intent was in the portfolio at ``position`` of its log; the lines of its coming and going count as
+    in."""
     within = False
     for at, what, portfolio in comings_and_goings:
         if portfolio != portfolio_id or at > position:

@@ -1,8 +1,8 @@
-"""Propagation: what the move of one intent does to those around it. Every rule is here; nothing is performed.
+"""Propagation: every rule for what the move of one intent does to those around it. Nothing is performed here.
 
 A suspension is always its intent's own (RFC-0026 §2 rule 1): parents, portfolios, plans and workflows show it when they
-are read, and no row of theirs is written. What is written are the intents that depend on it, its own tasks, and lines
-of the log. It is not transitive: an intent that becomes blocked blocks nobody.
+are read, and none of their rows is written. A move writes the intents that depend on it, its own tasks, and lines of
+the log. It is not transitive: an intent that becomes blocked blocks no other.
 
 Source: RFC-0002 (graph, completion gate); RFC-0026 §2, §3; API.md §7, "Blocking".
 """
@@ -34,23 +34,23 @@ _GOES_ON = frozenset({IntentStatus.ACTIVE, IntentStatus.BLOCKED})
 
 @dataclass(frozen=True, slots=True)
 class Upstreams:
-    """Whom one intent waits for, as far as they are not completed: how many, by kind of edge and status."""
+    """The uncompleted upstreams of one intent: counts by kind of edge and status."""
 
     unmet: Mapping[tuple[str, IntentStatus], int] = field(default_factory=dict)
 
     def holds(self) -> Hold:
-        """What keeps an intent blocked, once it is."""
+        """The hold of a blocked intent."""
         held = Hold.NONE
         for kind, _ in self.unmet:
             held |= HOLD_OF.get(kind, Hold.NONE)
         return held
 
     def suspends(self) -> bool:
-        """Whether one that it depends on is suspended."""
+        """Whether a dependency of it is suspended."""
         return (EdgeKind.DEPENDENCY, IntentStatus.SUSPENDED) in self.unmet
 
     def suspends_inputs(self) -> bool:
-        """Whether one that it takes outputs of is suspended."""
+        """Whether a source of its inputs is suspended."""
         return (EdgeKind.INPUT, IntentStatus.SUSPENDED) in self.unmet
 
     def of_kind(self, wanted: str) -> int:
@@ -59,7 +59,7 @@ class Upstreams:
 
 @dataclass(frozen=True, slots=True)
 class Followed(Generic[Moving]):
-    """An intent after a rule, and the line that says so; ``None`` if there is nothing to say."""
+    """An intent after a rule, and its event, ``None`` if there is nothing to log."""
 
     intent: Moving
     event: Event | None = None
@@ -69,12 +69,12 @@ class Followed(Generic[Moving]):
 
 
 def settled(before: IntentStatus, intent: Intent, upstreams: Upstreams, inputs: Hold = Hold.NONE) -> Followed[Intent]:
-    """The intent that has come from ``before``, as its own upstreams leave it.
+    """The intent that has moved from ``before``, as its own upstreams leave it.
 
-    A draft is activated only with its dependencies completed (RFC-0002). One that was owed a block becomes blocked when
-    its own suspension ends; so does one whose upstream is suspended just then (RFC-0026 §2 rule 2). Whoever lifts its
-    own block under a suspended upstream hands the block over to us. ``inputs`` is what a coordinator keeps it by, while
-    one that it takes outputs of is suspended (RFC-0026 §3).
+    A draft is activated only with its dependencies completed (RFC-0002). An intent that was owed a block becomes
+    blocked when its own suspension ends; so does one whose upstream is suspended just then (RFC-0026 §2 rule 2). An
+    agent that lifts its own block under a suspended upstream hands the block over to us. ``inputs`` is a coordinator's
+    hold while a source of its inputs is suspended (RFC-0026 §3).
     """
     if intent.status in ENDED:
         return Followed(intent.holding(Hold.NONE))
@@ -94,8 +94,8 @@ def settled(before: IntentStatus, intent: Intent, upstreams: Upstreams, inputs: 
 
 
 def check_unblocked(intent: Intent, upstreams: Upstreams) -> None:
-    """Raises :class:`DependenciesIncomplete` for an intent that we have blocked, until all its upstreams are completed
-    (API.md §7)."""
+    """Raises :class:`DependenciesIncomplete` for an intent that we have blocked, until all its upstreams are
+    completed (API.md §7)."""
     if intent.status is IntentStatus.BLOCKED and intent.held & upstreams.holds():
         raise DependenciesIncomplete("The intent becomes active by itself once what it depends on is completed.")
 
@@ -122,9 +122,9 @@ def check_completion(upstreams: Upstreams) -> None:
 
 
 def upstream_suspended(dependent: Moving, upstream_id: str, hold: Hold) -> Followed[Moving]:
-    """An active dependent becomes blocked; one that is suspended itself is owed it (RFC-0026 §2 rule 2; by a
-    coordinator: §3). A block of its agent's own stays its agent's. Without a ``hold`` it stays as it is: it takes
-    outputs of the upstream, and no coordinator has it wait for them."""
+    """An active dependent becomes blocked; a suspended one is owed the block (RFC-0026 §2 rule 2; by a coordinator:
+    §3). An agent's own block stays its own. Without a ``hold`` the dependent stays as it is: it takes outputs of the
+    upstream, and no coordinator makes it wait for them."""
     if not hold:
         return Followed(dependent)
     match dependent.status:
@@ -140,8 +140,7 @@ def upstream_suspended(dependent: Moving, upstream_id: str, hold: Hold) -> Follo
 
 
 def dependency_added(dependent: Intent, upstream: Intent) -> Followed[Intent]:
-    """``upstream`` is one more that it depends on. An active intent goes on, unless that one is suspended (API.md
-    §7)."""
+    """``upstream`` is a new dependency. An active intent goes on, unless the upstream is suspended (API.md §7)."""
     if upstream.status is not IntentStatus.SUSPENDED:
         return Followed(dependent)
     return upstream_suspended(dependent, upstream.id, Hold.UPSTREAM)
@@ -149,7 +148,7 @@ def dependency_added(dependent: Intent, upstream: Intent) -> Followed[Intent]:
 
 def upstreams_changed(dependent: Moving, upstreams: Upstreams) -> Followed[Moving]:
     """Our own block ends when all upstreams are completed, not when one resumes (RFC-0026 §2 rule 2). ``upstreams``
-    are those that are left."""
+    are the remaining ones."""
     held = dependent.held & upstreams.holds()
     if held == dependent.held:
         return Followed(dependent)
@@ -175,7 +174,7 @@ def upstream_abandoned(dependent: Moving, upstream: Intent) -> Followed[Moving]:
 
 
 def member_event(before: IntentStatus, intent: Intent, portfolio_id: str, suspension_id: str | None) -> Event | None:
-    """What a portfolio's readers learn of a member, in the member's own log (RFC-0026 §10, RFC-0007 patches)."""
+    """The event about a member for a portfolio's readers, in the member's own log (RFC-0026 §10, RFC-0007 patches)."""
     said: JsonObject = {"portfolio_id": portfolio_id, "intent_id": intent.id, "suspension_id": suspension_id}
     if intent.status is IntentStatus.SUSPENDED:
         return Event(MEMBER_SUSPENDED, said)
@@ -186,7 +185,7 @@ def member_event(before: IntentStatus, intent: Intent, portfolio_id: str, suspen
 
 @lru_cache(maxsize=64)
 def _status_changed(before: IntentStatus, after: IntentStatus, reason: str, upstream_id: str | None = None) -> Event:
-    """One and the same event for all dependents of a move: what it says is worked out once."""
+    """One event for all dependents of a move, so that its content is computed once."""
     said: JsonObject = {"from": before.value, "to": after.value, "reason": reason}
     if upstream_id is not None:
         said["upstream_intent_id"] = upstream_id

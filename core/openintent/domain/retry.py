@@ -1,4 +1,4 @@
-"""Failures of agents: when one tries again, and when another agent takes over (RFC-0010).
+"""Retries after agents' failures: when an agent tries again, and when another agent takes over (RFC-0010).
 
 A *retry* is another go of the agent after a failure. ``max_retries`` counts those after the first go, so that the
 failure of attempt *n* leaves another retry while *n* ≤ ``max_retries``.
@@ -40,8 +40,8 @@ LONGEST_DELAY_MS = 31_536_000_000
 
 @dataclass(frozen=True, slots=True)
 class FailurePolicy:
-    """What is done about failures. ``failure_threshold`` is how many unresolved ones in a row are enough for the
-    fallback agent, even if retries are left; ``None`` if it waits for those."""
+    """What to do about failures. ``failure_threshold`` unresolved failures in a row call the fallback agent, even if
+    retries are left; ``None`` waits for all retries."""
 
     strategy: RetryStrategy
     max_retries: int = 3
@@ -63,7 +63,8 @@ FINAL_CODES = frozenset({"BUDGET_EXCEEDED", "PERMISSION_DENIED", CALLBACK_DEAD, 
 
 
 def is_retryable(error_code: str | None) -> bool:
-    """``INVALID_OUTPUT`` ("Maybe") is: another go may do better. So is a code that RFC-0010 does not list, and none."""
+    """``INVALID_OUTPUT`` ("Maybe") is: another go may do better. So are a code that RFC-0010 does not list, and no
+    code."""
     return error_code not in FINAL_CODES
 
 
@@ -87,8 +88,8 @@ def retry_delay(policy: FailurePolicy, attempt: int, draw: float = _EVEN) -> tim
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A failure as it is reported. ``attempt_number`` is counted if it is not given; ``retry_at`` is the agent's own
-    choice; ``recoverable`` is false where the agent knows that no retry will help."""
+    """A reported failure. ``attempt_number`` is counted if absent; ``retry_at`` is the agent's own choice;
+    ``recoverable`` is false if the agent knows that no retry will help."""
 
     agent_id: str
     attempt_number: int | None = None
@@ -102,7 +103,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class IntentFailure:
-    """A failure as it is kept. ``fallback_agent_id`` is who has taken over because of it."""
+    """A stored failure. ``fallback_agent_id`` is the agent that took over because of it."""
 
     id: str
     intent_id: str
@@ -128,7 +129,7 @@ class TakeoverReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FailureOutcome:
-    """What becomes of a failure: a retry, another agent, or neither."""
+    """The consequence of a failure: a retry, another agent, or neither."""
 
     attempt_number: int
     retry_at: datetime | None = None
@@ -147,8 +148,8 @@ def outcome_of(
     ended: bool = False,
     draw: float = _EVEN,
 ) -> FailureOutcome:
-    """What becomes of ``failed``. ``unresolved`` are the intent's unresolved failures so far, of every agent; ``ended``
-    says that the intent has ended, so that nobody has to go on."""
+    """The consequence of ``failed``. ``unresolved`` are the intent's unresolved failures so far, of every agent.
+    ``ended``: the intent has ended, so nobody has to go on."""
     in_a_row = [one for one in unresolved if (one.agent_id, one.task_id) == (failed.agent_id, failed.task_id)]
     attempt = failed.attempt_number or len(in_a_row) + 1
     if ended:
@@ -169,7 +170,7 @@ def outcome_of(
 
 
 def _spent(failed: Failed, policy: FailurePolicy | None, attempt: int) -> TakeoverReason | None:
-    """Why there is no further retry; ``None`` if there is one, or if nobody has said how many there are."""
+    """Why there is no further retry; ``None`` if there is one, or if no limit is set."""
     if not (failed.recoverable and is_retryable(failed.error_code)):
         return TakeoverReason.NOT_RETRYABLE
     if policy is None:
@@ -179,7 +180,8 @@ def _spent(failed: Failed, policy: FailurePolicy | None, attempt: int) -> Takeov
 
 
 def _may_take_over(policy: FailurePolicy, failed: Failed, unresolved: Sequence[IntentFailure]) -> bool:
-    """There is somebody, it is somebody else, and it has not taken over already because of what is still unresolved."""
+    """There is a fallback agent, it is another agent, and it has not taken over already because of an unresolved
+    failure."""
     fallback = policy.fallback_agent_id
     if fallback is None or fallback == failed.agent_id:
         return False

@@ -1,7 +1,7 @@
 """Tasks: bounded pieces of an intent's work, and how they move.
 
-A task goes forward: pending, ready, claimed, running, and from there to an end. Steps may be left out, for a single
-agent needs no claim. A running task may be blocked and run again; a failed one is ready again for a retry.
+A task goes forward: pending, ready, claimed, running, and then to an end. Steps may be left out: a single agent needs
+no claim. A running task may be blocked and run again; a failed one is ready again for a retry.
 
 Source: RFC-0012 (states), by way of RFC-0010 ("task-level retry policies") and RFC-0026 §2 rule 3; API.md §7.
 """
@@ -62,7 +62,7 @@ ENDED = frozenset({TaskStatus.COMPLETED, TaskStatus.FAILED, TaskStatus.CANCELLED
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """``details`` are the fields that nothing here goes by, as its agent wrote them."""
+    """``details`` are fields without a meaning here, as its agent wrote them."""
 
     id: str
     intent_id: str
@@ -97,7 +97,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class TaskChange:
-    """What is to change; ``None`` leaves a field as it is."""
+    """The change; ``None`` leaves a field as it is."""
 
     status: TaskStatus | None = None
     assigned_agent: str | None = None
@@ -109,13 +109,13 @@ class TaskChange:
 
 
 def named_in(details: Mapping[str, JsonValue] | None) -> Sequence[str]:
-    """What a task with these details depends on."""
+    """The ids that a task with these details depends on."""
     named = (details or {}).get("depends_on")
     return list(dict.fromkeys(str(one) for one in named)) if isinstance(named, list) else []
 
 
 def event_of(status: TaskStatus, before: TaskStatus | None = None) -> str:
-    """The type of the event of a task that has come to ``status``."""
+    """The event type of a task that has moved to ``status``."""
     if before is TaskStatus.BLOCKED and status is TaskStatus.RUNNING:
         return "task.unblocked"
     return _EVENTS[status]
@@ -128,7 +128,8 @@ def check_task_version(task: Task, expected: int) -> None:
 
 
 def changed(task: Task, change: TaskChange, now: datetime, *, waits: bool = False) -> Task:
-    """``task`` after ``change``. ``waits``: its intent waits for a person, so nothing of it runs (RFC-0026 §2 rule 3).
+    """``task`` after ``change``. ``waits``: its intent waits for a person, so none of its tasks runs (RFC-0026 §2 rule
+    3).
 
     Raises :class:`InvalidTransition` for a move that RFC-0012 does not have, and for running a task that waits with its
     intent.
@@ -146,7 +147,7 @@ def changed(task: Task, change: TaskChange, now: datetime, *, waits: bool = Fals
 
 
 def claimed(task: Task, by: str, now: datetime) -> Task:
-    """``task``, taken by ``by``. Raises :class:`TaskNotClaimable` unless it is free for them."""
+    """``task``, claimed by ``by``. Raises :class:`TaskNotClaimable` unless it is free for them."""
     if task.status not in _FREE:
         message = f"Only a task that is pending or ready is claimed; this one is {task.status}."
         raise TaskNotClaimable(message, status=task.status.value, assigned_agent=task.assigned_agent)
@@ -157,8 +158,7 @@ def claimed(task: Task, by: str, now: datetime) -> Task:
 
 
 def is_taken_up(task: Task, change: TaskChange) -> bool:
-    """Whether ``change`` lets an agent begin with ``task``: a claim in all but name, since the published client has no
-    other."""
+    """Whether ``change`` lets an agent begin with ``task``: the only kind of claim that the published client has."""
     return task.status in _FREE and change.status in {TaskStatus.CLAIMED, TaskStatus.RUNNING}
 
 
@@ -192,8 +192,8 @@ def _mirrored(task: Task) -> Task:
 
 
 def _own_block(task: Task, reason: str | None) -> Task:
-    """Its agent has a reason of its own to keep it blocked: the end of the wait does not undo that. Whoever writes our
-    reason says nothing."""
+    """Its agent has its own reason to keep it blocked: the end of the wait does not undo that. An agent that writes
+    our reason has given none."""
     if reason is None or reason == INTENT_SUSPENDED:
         return replace(task, blocked_reason=INTENT_SUSPENDED)
     return replace(task, suspended_intent_id=None)

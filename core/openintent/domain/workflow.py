@@ -1,8 +1,8 @@
-"""Workflows: phases, how they are wired, and what a phase takes in and gives out (RFC-0024).
+"""Workflows: phases, their wiring, inputs and outputs (RFC-0024).
 
 A phase declares outputs (key to type) and inputs (a key of its own to ``phase.key``, ``$trigger.key`` or
-``$initial_state.key``). Whether the wiring fits is decided when the workflow is made; whether the values are there,
-when a phase's task is claimed; whether a phase has given what it declares, when it is completed.
+``$initial_state.key``). The wiring is checked when the workflow is made; the input values when a phase's task is
+claimed; the declared outputs when the phase is completed.
 
 Source: RFC-0024; RFC-0026 §6; API.md §7.
 """
@@ -40,7 +40,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class PhaseOutput:
-    """What a phase promises under a key."""
+    """A promised output."""
 
     type: str = "any"
     required: bool = True
@@ -53,7 +53,7 @@ class PhaseOutput:
 
 @dataclass(frozen=True, slots=True)
 class NewPhase:
-    """A phase as it is asked for. ``depends_on`` and ``inputs`` name other phases."""
+    """A requested phase. ``depends_on`` and ``inputs`` name other phases."""
 
     name: str
     title: str
@@ -66,13 +66,13 @@ class NewPhase:
     state: Mapping[str, JsonValue] = field(default_factory=dict)
 
     def sources(self) -> tuple[str, ...]:
-        """The phases that it takes outputs of."""
+        """The phases whose outputs it takes."""
         return sources_of(self.inputs)
 
 
 @dataclass(frozen=True, slots=True)
 class StartValues:
-    """What a workflow was started with: where ``$trigger`` and ``$initial_state`` point to."""
+    """A workflow's start values: the targets of ``$trigger`` and ``$initial_state``."""
 
     trigger: Mapping[str, JsonValue] = field(default_factory=dict)
     initial_state: Mapping[str, JsonValue] = field(default_factory=dict)
@@ -82,7 +82,7 @@ class StartValues:
 
 
 def reference(mapping: str) -> tuple[str, str]:
-    """``phase.key`` in two; the key may hold dots, the phase's name holds none. Raises ``ValueError``."""
+    """``phase.key`` in two; the key may have dots, the phase's name has none. Raises ``ValueError``."""
     source, dot, key = mapping.partition(".")
     if not (source and dot and key) or (source.startswith("$") and source not in _GIVEN):
         raise ValueError("An input is phase.key, $trigger.key or $initial_state.key.")
@@ -90,7 +90,7 @@ def reference(mapping: str) -> tuple[str, str]:
 
 
 def sources_of(inputs: Mapping[str, str]) -> tuple[str, ...]:
-    """The phases that ``inputs``, well written, refer to, each once."""
+    """The phases that the valid ``inputs`` refer to, each once."""
     named = (reference(mapping)[0] for mapping in inputs.values())
     return tuple(dict.fromkeys(source for source in named if source not in _GIVEN))
 
@@ -99,8 +99,8 @@ def sources_of(inputs: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def check_wiring(phases: Sequence[NewPhase]) -> None:
-    """Raises :class:`InvalidRequest`, which names the field, for a name that is there twice, a phase that is not, and
-    an input that nobody declares; and :class:`DependencyCycle`."""
+    """Raises :class:`InvalidRequest`, which names the field, for a duplicate name, an unknown phase, and an
+    undeclared input; and :class:`DependencyCycle`."""
     by_name: dict[str, NewPhase] = {}
     for number, phase in enumerate(phases):
         if phase.name in by_name:
@@ -145,7 +145,7 @@ def _upstreams(phase: NewPhase) -> set[str]:
 
 
 def state_of(phase: NewPhase, titles: Mapping[str, str], given: StartValues) -> JsonObject:
-    """What the state of the phase's intent begins with: its own, and what the published client's agents look for there
+    """The first state of the phase's intent: its own, and what the published client's agents look for there
     (RFC-0024). ``titles`` are those of the phases, by name."""
     state: JsonObject = dict(phase.state)
     for source, key in map(reference, phase.inputs.values()):
@@ -170,8 +170,9 @@ def resolve_inputs(
     given: StartValues,
     own: Mapping[str, JsonValue],
 ) -> tuple[JsonObject, list[str]]:
-    """The inputs of a phase, and the references that lead to nothing. ``outputs`` are those of its upstreams, by phase;
-    ``own`` is its intent's state, where a ``$`` reference is looked for last. Those must not be null (RFC-0024)."""
+    """The inputs of a phase, and the references that lead to nothing. ``outputs`` are those of its upstreams, by
+    phase; ``own`` is its intent's state, the last place in which a ``$`` reference is looked for. ``$`` values must
+    not be null (RFC-0024)."""
     found: JsonObject = {}
     missing: list[str] = []
     for local, mapping in inputs.items():
@@ -191,7 +192,7 @@ def resolve_inputs(
 
 
 def client_inputs(state: Mapping[str, JsonValue]) -> dict[str, str]:
-    """The inputs that an intent's state declares, as far as they are well written: clients write them themselves."""
+    """The valid inputs that an intent's state declares: clients write them themselves."""
     declared = state.get(IO_INPUTS)
     if not isinstance(declared, dict):
         return {}

@@ -1,8 +1,8 @@
-"""Access: whose an intent is, and what each may do with it.
+"""Access: who owns an intent, and what each key may do with it.
 
-Its owner is the key that created it; members are added. Both read it, log events, patch its state, take leases and
-suspend it. Status changes are the owner's, a lease holder's or an admin's; agents and dependencies the owner's or an
-admin's. Operators read every intent. Whoever may not read one does not find it.
+The owner is the key that created it; members are added. Both read it, log events, patch its state, take leases and
+suspend it. The owner, a lease holder or an admin changes its status; the owner or an admin changes agents and
+dependencies. Operators read every intent. A key that may not read an intent does not find it.
 
 Source: API.md §7, "Whose an intent is".
 """
@@ -24,7 +24,7 @@ from core.store import intent_agents, intents
 
 
 class Right(Enum):
-    """What somebody wants to do with an intent."""
+    """What a key wants to do with an intent."""
 
     WORK = "Only the intent's owner, its members and admins change it."
     """Events, state, leases, failures."""
@@ -39,12 +39,12 @@ def read(conn: sa.Connection, intent_id: str, by: Actor) -> Intent:
 
 
 def may_read(conn: sa.Connection, intent_id: str, by: Actor) -> bool:
-    """Whether ``by`` may read the intent, which is there."""
+    """Whether ``by`` may read the intent, which exists."""
     return by.reads_all or (by.key is not None and intent_agents.belongs(conn, intent_id, by.key))
 
 
 def lock(tx: Tx, intent_id: str, by: Actor, right: Right, now: datetime | None = None) -> Intent:
-    """The intent, locked, for ``by`` to do that. Leases count if it is said at which instant: ``now``.
+    """The intent, locked, if ``by`` has that right. Leases count if the instant ``now`` is given.
 
     Raises :class:`NotFound` if ``by`` may not read it, and :class:`Forbidden` if it may only read it.
     """
@@ -54,7 +54,7 @@ def lock(tx: Tx, intent_id: str, by: Actor, right: Right, now: datetime | None =
 def permitted(
     conn: sa.Connection, found: Intent | None, by: Actor, right: Right, now: datetime | None = None
 ) -> Intent:
-    """As :func:`lock`, for an intent that was looked for and is locked."""
+    """:func:`lock` for an intent that was read and is locked."""
     intent = _readable(conn, found, by)
     if not (by.has(Role.ADMIN) or _has(conn, intent, by, right, now)):
         raise Forbidden(right.value)
@@ -62,12 +62,12 @@ def permitted(
 
 
 def read_portfolio(conn: sa.Connection, portfolio_id: str, by: Actor) -> Portfolio:
-    """A portfolio is its creator's; raises :class:`NotFound` if there is none that ``by`` may read."""
+    """The portfolio; raises :class:`NotFound` unless ``by`` may read it: it belongs to its creator."""
     return readable_portfolio(portfolios.get(conn, portfolio_id), by)
 
 
 def readable_portfolio(portfolio: Portfolio | None, by: Actor) -> Portfolio:
-    """As :func:`read_portfolio`, of one that was read."""
+    """:func:`read_portfolio` for a portfolio that was read already."""
     if portfolio is None or not (by.reads_all or owns_portfolio(portfolio, by)):
         raise NotFound("There is no such portfolio.")
     return portfolio

@@ -1,10 +1,11 @@
-"""Suspending as the published client does it: first the status, then the record in the state (API.md §7).
+"""Suspending in the published client's two steps: first the status, then the record in the state (API.md §7).
 
 The first step sets the status and the time by which the record has to be there. The record then opens the question as
-``POST …/suspend`` would, with the same checks and the same first notice. If none comes, the intent is active again.
+``POST …/suspend`` would, with the same checks and the same first notice. If no record comes, the intent becomes active
+again.
 
-The client has a clock of its own and never reads ours. So the policy in its record is the whole policy (it has merged
-the platform's into it), and the times of such a question never move: its agent goes on at the time that was agreed.
+The client has its own clock and never reads ours. So the policy in its record is the whole policy (it has merged the
+platform's into it), and the times of such a question never move: its agent goes on at the agreed time.
 
 Source: API.md §7; docs/decisions/0053-the-published-clients-suspend.md.
 """
@@ -63,7 +64,7 @@ RECORD_MISSING = "record_missing"
 
 @dataclass(frozen=True, slots=True)
 class ClientRecord:
-    """A suspension record as the client has written it. ``policy`` is its retry policy; nothing else is inherited."""
+    """The client's suspension record. ``policy`` is its retry policy; nothing else is inherited."""
 
     suspension_id: str
     request: AskRequest
@@ -71,7 +72,7 @@ class ClientRecord:
 
 
 class ClientSteps:
-    """The two steps that count, and what happens between them. Each is one transaction."""
+    """The two steps, and what may happen between them. Each is one transaction."""
 
     def __init__(
         self,
@@ -115,15 +116,15 @@ class ClientSteps:
         await self._database.write(job)
 
     async def awaits_record(self, intent_id: str, by: Actor) -> bool:
-        """Whether the first step was taken and no record has come. Raises :class:`NotFound`."""
+        """Whether the first step was taken and no record has come yet. Raises :class:`NotFound`."""
         return await self._database.read(lambda conn: _awaits(conn, access.read(conn, intent_id, by)))
 
     async def open(
         self, intent_id: str, record: ClientRecord, patches: Sequence[Patch], by: Actor, version: int
     ) -> Suspension:
-        """The record: opens the question. ``patches`` are what the same request changes beside it.
+        """The second step: the record opens the question. ``patches`` are the other changes of the same request.
 
-        Raises :class:`ReservedPath` if no record is awaited, and whatever refuses the question. Nothing is stored then.
+        Raises :class:`ReservedPath` if no record is awaited, and all refusals of the question. Nothing is stored then.
         """
         found = await findings(self._redaction, record.request)
         return await self._write_again(lambda tx: self._open(tx, intent_id, record, patches, by, version, found))
@@ -169,7 +170,8 @@ class ClientSteps:
         return self._log.write(tx, changed, now, Event(STATE_PATCHED, {"paths": paths}, by.identity))
 
     async def abandon(self, intent_id: str, by: Actor, version: int, reason: str | None) -> bool:
-        """An admin gives up an intent whose record has not come. False if it is none, or ``by`` is no admin."""
+        """An admin gives up an intent whose record has not come. False if no record is awaited, or ``by`` is not an
+        admin."""
 
         def job(tx: Tx) -> bool:
             intent = intents.lock(tx, intent_id)
@@ -185,7 +187,7 @@ class ClientSteps:
         return await self._database.write(job)
 
     def portfolio_deadline(self, tx: Tx, intent: Intent, now: datetime) -> None:
-        """The deadline of a portfolio comes between the steps (RFC-0026 §2 rule 5); the intent must be locked."""
+        """A portfolio's deadline comes between the steps (RFC-0026 §2 rule 5); the intent must be locked."""
         if _awaits(tx.conn, intent):
             said: JsonObject = {"suspension_id": None, "reason": "portfolio_deadline", "error": PORTFOLIO_DEADLINE}
             given_up = replace(intent, abandonment_reason=PORTFOLIO_DEADLINE)
@@ -193,7 +195,7 @@ class ClientSteps:
         self._times.clear(tx, DueKind.RECORD_MISSING, intent.id)
 
     def record_missing(self, tx: Tx, intent: Intent, _subject: str, now: datetime) -> None:
-        """What is due when the record has not come (``core.openintent.intents.due_work``)."""
+        """Due when the record has not come (``core.openintent.intents.due_work``)."""
         if _awaits(tx.conn, intent):
             event = _moved(intent.status, IntentStatus.ACTIVE, RECORD_MISSING)
             self._move(tx, intent, IntentStatus.ACTIVE, now, event)
@@ -203,7 +205,7 @@ class ClientSteps:
         self._log.moved(tx, intent.status, moved, now, *events)
 
     async def _write_again(self, job: Callable[[Tx], T]) -> T:
-        """Once more if somebody else's row was there first, so that ``job`` meets it and says so."""
+        """Repeat ``job`` if another transaction's row was first, so that ``job`` finds that row and reports it."""
         try:
             return await self._database.write(job)
         except IntegrityError:
@@ -211,7 +213,7 @@ class ClientSteps:
 
 
 def _to_suspend(tx: Tx, intent_id: str, by: Actor) -> Intent:
-    """The intent, locked. Its owner and its members suspend it, and nobody for them."""
+    """The intent, locked. Only its owner and its members suspend it."""
     intent = access.lock(tx, intent_id, by, Right.WORK)
     if by.key is None or not intent_agents.belongs(tx.conn, intent_id, by.key):
         raise Forbidden("Only the intent's owner and its members suspend it.")
@@ -224,8 +226,8 @@ def _awaits(conn: sa.Connection, intent: Intent) -> bool:
 
 
 def _by_its_own_clock(ask: Ask) -> Ask:
-    """Whatever happens here, it ends when its agent goes on: outages move none of its times, and asking back, which is
-    bounded by the deadline, not its end."""
+    """The question ends when its agent goes on, whatever happens here: outages move none of its times, and asking
+    back is bounded by the deadline, so it does not move the end."""
     deadline = None if ask.expires_at is None else ask.expires_at - ask.suspended_at
     return replace(ask, keeps_its_times=True, deadline=deadline)
 

@@ -1,10 +1,10 @@
-"""What is due for intents, beside the questions' own clock: ends of leases, retries, a record that has not come.
+"""Due work of intents, beside the questions' own clock: ends of leases, retries, a record that has not come.
 
-A time is set in the transaction of what it follows from (:class:`DueTimes`). Both work engines come by here with every
-look (:class:`DueWork`): each row is taken out and worked off in one transaction that holds its intent. A look that has
-nothing to do asks the database every few seconds only, so that a question pays nothing for it.
+A due time is set in the transaction that causes it (:class:`DueTimes`). Both work engines call :class:`DueWork` with
+every look: each row is taken out and worked off in one transaction that holds its intent. If nothing is due, the
+database is asked every few seconds only, so that a question pays nothing for it.
 
-These times are the wall clock's: no outage of ours moves them (API.md §7).
+These times follow the wall clock: an outage of ours does not move them (API.md §7).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class DueTimes:
         """How often a time was set here."""
 
     def put(self, tx: Tx, kind: DueKind, subject: str, intent: Intent | None, at: datetime) -> None:
-        """``subject`` is due ``at``; a time that it had is replaced. It may belong to no one intent."""
+        """``subject`` is due ``at``; replaces its earlier time. It may belong to no one intent."""
         due_times.put(tx, DueTime(kind, subject, None if intent is None else intent.id, at))
         tx.after_commit(self._changed)
         self._alarm.within(tx, at)
@@ -55,9 +55,9 @@ class DueTimes:
 
 
 class DueWork:
-    """Works off what is due, whoever has set it. Any number of processes may do so at once.
+    """Works off all due rows. Any number of processes may do so at once.
 
-    ``portions`` work off much at a time, one part with each look: whatever else is due has its turn in between.
+    ``portions`` do large jobs, one part with each look, so that other due work has its turn in between.
     """
 
     def __init__(
@@ -96,14 +96,14 @@ class DueWork:
         return self._following
 
     async def _one_portion(self, in_parts: Sequence[DueTime]) -> bool:
-        """A part of the first that nobody else is at; False if there is none."""
+        """One part of the first job that no other process works on; False if there is none."""
         for one in in_parts:
             if await self._portions[one.kind](one):
                 return True
         return False
 
     def _is_known(self, now: datetime) -> bool:
-        """Whether what was found last still says when the next thing is due, and that is not yet."""
+        """Whether the last result still says when the next row is due, and that is not yet."""
         if self._asked_at is None or self._seen != self._times.changes:
             return False
         if self._following is not None and self._following <= now:
@@ -111,7 +111,7 @@ class DueWork:
         return abs(now - self._asked_at) < _ASK_EVERY  # it may have been set back
 
     def _work_off(self, due: DueTime) -> Callable[[Tx], bool]:
-        """False if somebody else holds the intent at this moment."""
+        """False if another transaction holds the intent at this moment."""
 
         def job(tx: Tx) -> bool:
             intent_id = due.intent_id or ""

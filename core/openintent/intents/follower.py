@@ -1,10 +1,10 @@
-"""The follower: finds in the event log what subscriptions are to hear of, and writes it into the outbox.
+"""The follower: reads the event log for subscriptions, and writes their events into the outbox.
 
     woken by a commit ──▶ read what is behind the cursor ──▶ write a row for each (event, subscription), move the cursor
 
-Rows and cursor are one transaction, and the cursor's row is locked in it. So every event becomes one row for each
-subscription that wants it, whoever else follows, and whenever this process is killed. Nothing of it happens in the
-transaction that an event is written in. While nobody subscribes, the log is not read.
+Rows and cursor are one transaction, which locks the cursor's row. So every event becomes one row for each subscription
+that wants it, however many followers run, and whenever this process is killed. The transaction that writes an event
+does none of this. While there are no subscriptions, the log is not read.
 
 Source: docs/decisions/0057.
 """
@@ -65,7 +65,7 @@ WHAT = "subscriptions"
 
 
 class Step(Enum):
-    """What came of following the log once."""
+    """The result of following the log once."""
 
     IDLE = auto()
     """Nobody subscribes."""
@@ -76,7 +76,7 @@ class Step(Enum):
 
 @dataclass(slots=True)
 class Follower:
-    """Any number of processes may run one; one of them moves at a time."""
+    """Any number of processes may run one; one at a time moves the cursor."""
 
     database: Database
     hub: Hub
@@ -91,7 +91,7 @@ class Follower:
         self._task = asyncio.create_task(self._run(), name="follower")
 
     async def stop(self) -> None:
-        """A step that is under way is given up."""
+        """Cancels a step in progress."""
         if self._task is not None:
             self._task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -138,7 +138,7 @@ class Follower:
         return step
 
     def _fails(self, reason: str) -> Step:
-        """One line for a row of failures."""
+        """Logs one line for a series of failures."""
         if not self._failed:
             log.warning("follower.failed", reason=reason)
         self._failed = True
@@ -147,7 +147,7 @@ class Follower:
     # --- One step -----------------------------------------------------------------------------------------------------
 
     async def follow(self) -> Step:
-        """Follow the log for as much as one transaction should."""
+        """Follow the log as far as one transaction should."""
         found = await self.database.read(self._look)
         if found is None:
             return Step.IDLE
@@ -162,7 +162,7 @@ class Follower:
         return Step.HELD_BACK if following.held_back else Step.DONE
 
     def _look(self, conn: sa.Connection) -> tuple[Cursor, Following] | None:
-        """What is behind the cursor, ``None`` if nobody wants to know."""
+        """The lines behind the cursor, ``None`` if there are no subscriptions."""
         if not subscriptions.is_any_live(conn, self.clock.now()):
             return None
         cursor = log_followers.place(conn, FOLLOWER)
@@ -171,9 +171,9 @@ class Follower:
         return cursor, event_log.after(conn, cursor, intent_id=None, agent=None, limit=LINES_AT_ONCE)
 
     def _write(self, tx: Tx, cursor: Cursor, lines: Sequence[Logged]) -> Cursor | None:
-        """How far it came; ``None`` if somebody else follows, or has been further meanwhile.
+        """The new cursor; ``None`` if another process follows, or has been further meanwhile.
 
-        Subscriptions are read after the lines: one that was made before an event is among them.
+        Subscriptions are read after the lines, so that a subscription made before an event is among them.
         """
         if log_followers.lock_free(tx, FOLLOWER) != cursor:
             return None
@@ -194,7 +194,7 @@ class Follower:
 
 
 class Hearers:
-    """Which of the live subscriptions hear of a line, by their own wishes and their keys' rights."""
+    """The live subscriptions that receive a line, by their own filters and their keys' rights."""
 
     def __init__(self, live: Sequence[Subscription], holders: KeyHolders) -> None:
         self._by_intent: Mapping[str | None, list[Subscription]] = defaultdict(list)
@@ -209,7 +209,7 @@ class Hearers:
         self._comings_and_goings: Mapping[str, Sequence[tuple[int, str, str]]] = {}
 
     def look_up(self, conn: sa.Connection, lines: Sequence[Logged]) -> None:
-        """Which portfolios the intents of ``lines`` were in, and when; if anybody wants to know."""
+        """Load which portfolios the intents of ``lines`` were in, and when; only if a subscription needs it."""
         if self._by_portfolio:
             ids = list({line.intent_id for line in lines})
             self._comings_and_goings = portfolios.comings_and_goings(conn, ids)
@@ -225,7 +225,7 @@ class Hearers:
                 yield one
 
     def _of_portfolios(self, line: Logged) -> Iterator[Subscription]:
-        """Of the portfolios that the intent was in when this happened."""
+        """The subscriptions of portfolios that the intent was in at the time of the line."""
         moves = self._comings_and_goings.get(line.intent_id, ())
         for portfolio_id in {portfolio_id for _, _, portfolio_id in moves}:
             if was_in(portfolio_id, line.position, moves):
@@ -240,7 +240,8 @@ class Hearers:
 
 
 def event_row(line: Logged, subscription: Subscription, now: datetime) -> Row:
-    """The row that brings ``line`` to the subscription. Its id, the ``webhook-id``, is the same whenever it is made."""
+    """The outbox row that sends ``line`` to the subscription. Its id, the ``webhook-id``, is the same whenever it is
+    made."""
     key, url = subscription.subscriber_id, subscription.webhook_url
     made_of = f"{subscription.id}\n{line.id}".encode()
     return Row(

@@ -1,7 +1,7 @@
-"""Leases on an intent: taken, renewed, given back, taken away, and written off when their time is over.
+"""Leases on an intent: acquire, renew, release, revoke, and expire them.
 
-What stands is decided at each request, from the clock; the row of ``due_times`` is there to write the end down. So it
-may come late, and it waits while the intent waits for a person (RFC-0025 §2).
+Each request decides by the clock which leases stand; the row of ``due_times`` only writes the end down. So it may come
+late, and it waits while the intent waits for a person (RFC-0025 §2).
 
 Source: RFC-0003; API.md §7; decision 0055.
 """
@@ -70,8 +70,8 @@ class IntentLeases:
     clock: Clock
 
     async def acquire(self, intent_id: str, scope: str, duration: timedelta, by: Actor) -> IntentLease:
-        """Raises :class:`LeaseHeld` if somebody holds the scope, be it ``by``, :class:`IntentNotActive` if the intent
-        is over, and :class:`UpstreamIntentSuspended` while one that it takes inputs from waits for a person."""
+        """Raises :class:`LeaseHeld` if the scope is held, even by ``by``, :class:`IntentNotActive` if the intent is
+        over, and :class:`UpstreamIntentSuspended` while a source of its inputs waits for a person."""
 
         def job(tx: Tx) -> IntentLease:
             now = self.clock.now()
@@ -90,7 +90,7 @@ class IntentLeases:
             raise LeaseHeld("Somebody holds the lease on this scope.") from taken
 
     def _cleared(self, tx: Tx, intent: Intent, scope: str, by: Actor, now: datetime) -> Intent:
-        """The intent, with the scope free: what has lapsed there is written off."""
+        """The intent, with the scope free: expired leases on it are written off."""
         found = intent_leases.active(tx.conn, intent.id, scope=scope)
         for lease in intent_leases.standing(tx.conn, intent, found, now):
             if lease.is_active:
@@ -99,7 +99,7 @@ class IntentLeases:
         return intent
 
     async def page(self, intent_id: str, by: Actor, *, limit: int, offset: int) -> Sequence[IntentLease]:
-        """Those that are held first, then the newest; each as it stands. Raises :class:`NotFound`."""
+        """Held leases first, then the newest; each with its true status. Raises :class:`NotFound`."""
 
         def job(conn: sa.Connection) -> Sequence[IntentLease]:
             intent = access.read(conn, intent_id, by)
@@ -109,8 +109,8 @@ class IntentLeases:
         return await self.database.read(job)
 
     async def renew(self, intent_id: str, lease_id: str, duration: timedelta, by: Actor) -> IntentLease:
-        """It ends ``duration`` from now on. Raises :class:`NotFound`, :class:`Forbidden` for all but its holder and
-        admins, and :class:`ScopeNotHeld` if it has ended."""
+        """The lease ends ``duration`` from now. Raises :class:`NotFound`, :class:`Forbidden` for all but its holder
+        and admins, and :class:`ScopeNotHeld` if it has ended."""
 
         def job(tx: Tx) -> IntentLease:
             now = self.clock.now()
@@ -126,7 +126,7 @@ class IntentLeases:
         return await self.database.write(job)
 
     async def release(self, intent_id: str, lease_id: str, by: Actor) -> IntentLease:
-        """Given back by its holder, or taken away by the intent's owner or an admin. Raises as :meth:`renew`."""
+        """Released by its holder, or revoked by the intent's owner or an admin. Raises as :meth:`renew`."""
 
         def job(tx: Tx) -> IntentLease:
             now = self.clock.now()
@@ -152,7 +152,7 @@ class IntentLeases:
     # --- In a transaction that holds the intent -------------------------------------------------------------------
 
     def revoke_all_of(self, tx: Tx, intent: Intent, agent_id: str, by: Actor, now: datetime) -> Intent:
-        """Whoever is no member any more holds nothing; returns the intent with its log grown."""
+        """Revoke every lease of a former member; returns the intent with its log grown."""
         active = intent_leases.active(tx.conn, intent.id, agent_id=agent_id)
         for lease in intent_leases.standing(tx.conn, intent, active, now):
             taken = let_go(lease, LeaseStatus.REVOKED, now) if lease.is_active else lease
@@ -168,9 +168,9 @@ class IntentLeases:
     def hand_over(
         self, tx: Tx, intent: Intent, from_agent: str, to_agent: str, now: datetime
     ) -> tuple[Intent, Sequence[IntentLease]]:
-        """Each scope that ``from_agent`` holds, ``to_agent`` holds from ``now`` on, under a lease of its own and as
-        long. If it holds none, ``to_agent`` gets one of the scope :data:`FALLBACK_SCOPE`, unless somebody has that.
-        Returns the intent with its log grown, and those leases (RFC-0010, "Fallback Agents")."""
+        """Each scope that ``from_agent`` holds, ``to_agent`` holds from ``now`` on, under a new lease of the same
+        length. If there is none, ``to_agent`` gets the scope :data:`FALLBACK_SCOPE`, unless it is held. Returns the
+        intent with its log grown, and those leases (RFC-0010, "Fallback Agents")."""
         handed = []
         active = intent_leases.active(tx.conn, intent.id, agent_id=from_agent)
         for lease in intent_leases.standing(tx.conn, intent, active, now):
@@ -198,8 +198,8 @@ class IntentLeases:
         return self._set(tx, intent, lease, LEASE_ACQUIRED, now), [lease]
 
     def ended(self, tx: Tx, intent: Intent, lease_id: str, now: datetime) -> None:
-        """What is due at a lease's end (``core.openintent.intents.due_work``): writes it down. An intent that waits
-        for a person is passed over, and looked at later (RFC-0025 §2)."""
+        """Due at a lease's end (``core.openintent.intents.due_work``): writes it down. An intent that waits for a
+        person is passed over, and looked at later (RFC-0025 §2)."""
         lease = intent_leases.get(tx.conn, intent.id, lease_id)
         if lease is None or not lease.is_active:
             return
@@ -216,7 +216,7 @@ class IntentLeases:
         return self.log.write(tx, intent, now, _event(what, lease, by))
 
     def _end(self, tx: Tx, intent: Intent, lease: IntentLease, now: datetime, by: Actor | None = None) -> Intent:
-        """Write down how it has ended. An end that came by itself is nobody's."""
+        """Write down how the lease has ended. An end by time has no author."""
         intent_leases.update(tx, lease)
         self.times.clear(tx, DueKind.LEASE_END, lease.id)
         ender = None if lease.status is LeaseStatus.EXPIRED else by
@@ -240,7 +240,7 @@ def _lease(intent: Intent, agent_id: str, scope: str, now: datetime, duration: t
 
 
 def _event(what: str, lease: IntentLease, by: Actor | None) -> Event:
-    """``None``: the service's own."""
+    """``by`` is ``None`` for the service's own."""
     payload: JsonObject = {
         "lease_id": lease.id,
         "scope": lease.scope,

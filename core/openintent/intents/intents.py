@@ -1,4 +1,4 @@
-"""Intents: what clients may do to them. Create, read, list, move, patch, and add events of their own.
+"""Intents: a client's operations: create, read, list, move, patch, and add events.
 
 Source: RFC-0001; API.md §7 (as far as a suspension needs them).
 """
@@ -68,7 +68,7 @@ _RFC_NAMES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class NewIntent:
-    """An intent as it is asked for."""
+    """A requested intent."""
 
     title: str
     description: str = ""
@@ -86,7 +86,7 @@ Change = Callable[[Tx, Intent], tuple[Intent, Event]]
 
 
 class Intents:
-    """What clients may do to intents. An agent finds only those that it owns or is a member of."""
+    """A client's operations on intents. An agent finds only those that it owns or is a member of."""
 
     def __init__(
         self,
@@ -104,7 +104,7 @@ class Intents:
         self._clock = clock
 
     async def create(self, wanted: NewIntent, by: Actor, once: Once | None = None) -> Shown | Replayed:
-        """Raises :class:`InvalidRequest` for a parent, or an intent to depend on, that ``by`` may not read."""
+        """Raises :class:`InvalidRequest` for a parent or a dependency that ``by`` may not read."""
         now = self._clock.now()
         creator = by.key or by.identity
         made = intents.new(str(uuid.uuid4()), wanted.title, creator, now, IntentStatus.DRAFT)
@@ -251,7 +251,7 @@ class Intents:
 
 
 def _acknowledged(intent: Intent, event: Event, now: datetime) -> Logged:
-    """An event that is answered as if it had been written, and is not."""
+    """The reply to an event that is accepted and not written."""
     return Logged(
         id=str(uuid.uuid4()),
         intent_id=intent.id,

@@ -1,6 +1,6 @@
-"""Linking: an intent's parent and what it depends on, when it is made and later (RFC-0002).
+"""Linking: the parent and the dependencies of an intent, when it is made and later (RFC-0002).
 
-Both ends of a link are locked, and know of it: the one by its edge, the other by its ``links``.
+Both ends of a link are locked and know of it: one by its edge, the other by its ``links``.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ from core.store import intents
 
 
 def lock_named(tx: Tx, parent_id: str | None, depends_on: Sequence[str], by: Actor) -> None:
-    """Lock the parent and the dependencies of an intent that is yet to be made. The first that this transaction locks.
+    """Lock the parent and the dependencies of an intent before it is made. These are the first locks of the
+    transaction.
 
-    Raises :class:`InvalidRequest`, which names the field, unless ``by`` may read every one of them,
-    :class:`IntentNotActive` for a parent that has ended, and :class:`DependencyCycle` if the parent would wait for
-    itself: it is completed after its children.
+    Raises :class:`InvalidRequest`, which names the field, unless ``by`` may read all of them, :class:`IntentNotActive`
+    for a parent that has ended, and :class:`DependencyCycle` if the parent would wait for itself: it is completed after
+    its children.
     """
     named = [] if parent_id is None else [("parent_intent_id", parent_id)]
     named += [(f"depends_on.{number}", name) for number, name in enumerate(depends_on)]
@@ -45,7 +46,7 @@ def lock_named(tx: Tx, parent_id: str | None, depends_on: Sequence[str], by: Act
 
 
 def linked(intent: Intent) -> Intent:
-    """An intent that is being made, with the links that it has from the start."""
+    """A new intent with its first links."""
     links = Link.NONE
     if intent.parent_id is not None:
         links |= Link.PARENT
@@ -55,7 +56,7 @@ def linked(intent: Intent) -> Intent:
 
 
 def put_links(tx: Tx, intent: Intent) -> None:
-    """Let both ends know of the parent and the dependencies of an intent that was just made."""
+    """Write the parent and the dependencies of a new intent at both ends."""
     if intent.parent_id is not None:
         intent_edges.put(tx, intent.parent_id, [intent.id], EdgeKind.CHILD)
         intents.link(tx, [intent.parent_id], Link.CHILDREN)

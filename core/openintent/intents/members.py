@@ -1,7 +1,7 @@
-"""Members: who else works on an intent, beside its owner.
+"""Members: the agents of an intent beside its owner.
 
-Whoever belongs to an intent never answers a question about it, whether they came before it was asked or after
-(API.md §7). So a question that is open hears of whom its intent gains, in the same transaction.
+A member never answers a question about the intent, whether it joined before the question or after (API.md §7). So an
+open question learns of each new member in the same transaction.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Members:
         return await self.database.read(job)
 
     async def add(self, intent_id: str, agent_id: str, role: str | None, by: Actor) -> IntentAgent:
-        """Add a member, or give one another role. Raises :class:`InvalidRequest` for what can be no key's name."""
+        """Add a member, or give one another role. Raises :class:`InvalidRequest` for an invalid key name."""
 
         def job(tx: Tx) -> IntentAgent:
             intent = access.lock(tx, intent_id, by, Right.GOVERN)
@@ -64,7 +64,7 @@ class Members:
     def join(
         self, tx: Tx, intent: Intent, agent_id: str, role: str, by: str, now: datetime
     ) -> tuple[Intent, IntentAgent]:
-        """As :meth:`add`, in a transaction that holds the intent; returns the intent with its log grown, too."""
+        """:meth:`add` in a transaction that holds the intent; also returns the intent with its log grown."""
         found = intent_agents.get(tx.conn, intent.id, agent_id)
         if found is not None and found.role == role:
             return intent, found
@@ -76,7 +76,7 @@ class Members:
         return self.log.write(tx, intent, now, Event(AGENT_ASSIGNED, membership_json(agent_id, role), by)), agent
 
     async def remove(self, intent_id: str, agent_id: str, by: Actor) -> None:
-        """Raises :class:`NotFound` for whoever is no member. What it holds on the intent, it holds no longer."""
+        """Raises :class:`NotFound` if it is not a member. Its leases on the intent end."""
 
         def job(tx: Tx) -> None:
             intent = access.lock(tx, intent_id, by, Right.GOVERN)
@@ -92,7 +92,7 @@ class Members:
         await self.database.write(job)
 
     def _shut_out(self, tx: Tx, intent: Intent, agent_id: str) -> None:
-        """An open question of the intent counts no answer of theirs from here on."""
+        """An open question of the intent counts no answer of this agent from here on."""
         open_one = suspensions.open_of_intent(tx.conn, intent.id)
         suspension = None if open_one is None else suspensions.get(tx.conn, open_one)
         if suspension is not None and agent_id not in suspension.agents:
@@ -104,8 +104,8 @@ def membership_json(agent_id: str, role: str) -> JsonObject:
 
 
 def agent_named(agent_id: str, by: Actor, path: str = "agent_id") -> str:
-    """The key that is meant; ``me`` is the caller's own. Raises :class:`InvalidRequest`, which names the field
-    ``path``, for what can be no key's name."""
+    """The key with that name; ``me`` is the caller's own. Raises :class:`InvalidRequest`, which names the field
+    ``path``, for an invalid key name."""
     if agent_id.strip().lower() == OWN_KEY and by.key is not None:
         return by.key
     try:

@@ -1,8 +1,7 @@
-"""The inputs of phases: whether those that they come from are done, when a task is claimed or a scope is taken.
+"""Inputs of phases: whether their sources are done, checked when a task is claimed or a scope is taken.
 
-A phase's task is claimed with all its inputs or not at all. Whoever takes a scope of an intent is refused only if one
-that it takes inputs from waits for a person: also where the published client has made the workflow, and says so in the
-state.
+A phase's task is claimed with all its inputs or not at all. A scope of an intent is refused only if a source of its
+inputs waits for a person. This also holds if the published client has made the workflow, and says so in the state.
 
 Source: RFC-0024; RFC-0026 §6; API.md §7; decision 0062.
 """
@@ -33,9 +32,9 @@ ASK_AGAIN = 60
 
 
 def claim_inputs(tx: Tx, intent: Intent, task: Task, now: datetime) -> JsonObject:
-    """What a task of ``intent``, locked, begins with; nothing if it is no phase's.
+    """The inputs of a task of ``intent``, which is locked; empty if it is not a phase's.
 
-    Raises :class:`UpstreamIntentSuspended` if a phase before it waits for a person, :class:`DependenciesIncomplete` if
+    Raises :class:`UpstreamIntentSuspended` if an earlier phase waits for a person, :class:`DependenciesIncomplete` if
     one is just not completed, and :class:`UnresolvableInput` for references that lead to nothing.
     """
     phase = phase_of(tx.conn, intent, task)
@@ -57,7 +56,7 @@ def claim_inputs(tx: Tx, intent: Intent, task: Task, now: datetime) -> JsonObjec
 
 
 def with_inputs(task: Task, inputs: JsonObject) -> Task:
-    """``task`` with what its phase takes in, beside what its input says already."""
+    """``task`` with its phase's inputs, added to its own."""
     if not inputs:
         return task
     details = task.details or {}
@@ -66,13 +65,13 @@ def with_inputs(task: Task, inputs: JsonObject) -> Task:
 
 
 def phase_of(conn: sa.Connection, intent: Intent, task: Task) -> PhaseRecord | None:
-    """The phase whose intent and task these are."""
+    """The phase of this intent and task."""
     phase = workflows.phase_of_intent(conn, intent.id) if intent.links & Link.PHASE else None
     return None if phase is None or phase.task_id != task.id else phase
 
 
 def check_sources(tx: Tx, intent: Intent, now: datetime) -> None:
-    """Whether nobody that ``intent`` takes inputs from waits for a person. Raises :class:`UpstreamIntentSuspended`."""
+    """Raises :class:`UpstreamIntentSuspended` if a source of the inputs of ``intent`` waits for a person."""
     phase = workflows.phase_of_intent(tx.conn, intent.id) if intent.links & Link.PHASE else None
     if phase is not None:
         sources = workflows.phases_named(tx.conn, phase.workflow_id, sources_of(phase.inputs))
@@ -97,8 +96,8 @@ def _check_none_waits(
 def upstream_suspended(
     conn: sa.Connection, task_id: str, suspended_intent_id: str, now: datetime, phase_name: str | None = None
 ) -> UpstreamIntentSuspended:
-    """The refusal of whoever waits for ``suspended_intent_id``. It goes on at the latest when its question ends by
-    silence; ``None`` if it waits for ever. The message has no "lease" in it (:class:`core.errors.LeaseHeld`)."""
+    """The error for a wait for ``suspended_intent_id``. Its time is when the question ends by silence; ``None`` if
+    it waits for ever. The message must not have "lease" in it (:class:`core.errors.LeaseHeld`)."""
     found = suspensions.get(conn, suspensions.open_of_intent(conn, suspended_intent_id) or "")
     resumes = None if found is None else found.expires_at
     left = ASK_AGAIN if resumes is None else math.ceil((resumes - now).total_seconds())

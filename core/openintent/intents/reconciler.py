@@ -1,8 +1,8 @@
-"""The reconciler: what an older version has moved or made is followed up by this one (rolling upgrades).
+"""The reconciler: follows up moves and links that an older version made (rolling upgrades).
 
-An older process knows no links: it moves an intent and leaves those around it as they are, or makes one and adds no
-edge. Each row says up to which status its consequences have been done (``intents.settled``); an older process leaves
-that alone. So what it left undone is what differs. Looks every half minute; a look that finds nothing is two reads.
+An older process knows no links: it moves an intent and leaves those around it, or makes one and adds no edge. Each row
+has the status up to which its consequences are done (``intents.settled``), which an older process does not write. A
+difference is work left undone. It looks every half minute; a look that finds nothing is two reads.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _AT_ONCE = 100
 
 class FindIntents(Protocol):
     def __call__(self, conn: sa.Connection, *, behind: str, limit: int) -> Sequence[str]:
-        """The next so many intents behind an id."""
+        """The next ids behind ``behind``."""
         ...
 
 
@@ -39,7 +39,7 @@ class MendIntent(Protocol):
 
 
 class Reconciler:
-    """Follows up what was left undone. Any number of processes may do so at once."""
+    """Follows up undone work. Any number of processes may do so at once."""
 
     def __init__(self, database: Database, log: IntentLog, clock: Clock) -> None:
         self._database = database
@@ -48,7 +48,7 @@ class Reconciler:
         self._looked_at: datetime | None = None
 
     async def look(self) -> None:
-        """Follow up what there is, if it is time. Work engines look every few seconds, so that nothing is scheduled."""
+        """Follow up undone work, if it is time. Work engines call this every few seconds, so nothing is scheduled."""
         now = self._clock.now()
         if self._looked_at is None or abs(now - self._looked_at) >= EVERY:  # it may have been set back
             await self._all(intents.unlinked, self._link)
@@ -83,7 +83,7 @@ class Reconciler:
             self._hold(tx, intent)
 
     def _hold(self, tx: Tx, intent: Intent) -> None:
-        """An active one is blocked if what it depends on is suspended just now: nobody knew that it hung on that."""
+        """Block an active intent if a dependency is suspended just now: that suspension did not know of it."""
         after = settled(IntentStatus.BLOCKED, intent, intent_edges.unmet(tx.conn, intent.id))
         if after.event is not None:
             now = self._clock.now()
@@ -91,7 +91,7 @@ class Reconciler:
             self._log.write(tx, moved, now, after.event)
 
     def _settle(self, tx: Tx, intent_id: str) -> None:
-        """An intent that was moved, and whose move has moved nobody else."""
+        """An intent whose move has moved no other."""
         intent = intents.lock(tx, intent_id)
         before = intents.settled(tx.conn, intent_id)
         if intent is None or before is None or before is intent.status:

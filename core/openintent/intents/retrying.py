@@ -1,8 +1,8 @@
-"""Retries after failures of agents: policies, the record of failures, and when the next go is due (RFC-0010).
+"""Retries after failures of agents: policies, the record of failures, and when the next retry is due (RFC-0010).
 
-A failure is recorded, decided on (``core/openintent/domain/retry.py``) and followed up in one transaction. The service
-never starts an agent: at ``retry_scheduled_at`` it says so in the log, or it has the fallback agent take over
-(``takeover``). A failure is resolved when somebody says so, or when its intent completes.
+One transaction records a failure, decides on it (``core/openintent/domain/retry.py``) and does what follows. The
+service never starts an agent: at ``retry_scheduled_at`` it logs that the retry is due, or it has the fallback agent
+take over (``takeover``). A failure is resolved by a client, or when its intent completes.
 
 Source: RFC-0010; API.md §7, "failures"; docs/decisions/0056.
 """
@@ -58,7 +58,7 @@ _ASK_AGAIN = timedelta(seconds=30)
 
 @dataclass(slots=True)
 class Retrying:
-    """``draw`` returns what spreads delays, from 0 to 1."""
+    """``draw`` returns a random number from 0 to 1, which spreads delays."""
 
     database: Database
     log: IntentLog
@@ -70,7 +70,7 @@ class Retrying:
     # --- Policies -------------------------------------------------------------------------------------------------
 
     async def set_policy(self, intent_id: str, policy: FailurePolicy, by: Actor) -> StoredPolicy:
-        """Set or replace the intent's policy. It is its owner's or an admin's to say, since it names who may become a
+        """Set or replace the intent's policy. Only its owner or an admin may: the policy names who may become a
         member."""
 
         def job(tx: Tx) -> StoredPolicy:
@@ -109,8 +109,8 @@ class Retrying:
     async def record(
         self, intent_id: str, failed: Failed, by: Actor, once: Once | None = None
     ) -> IntentFailure | Replayed:
-        """Record a failure and do what follows from it. Raises :class:`Forbidden` for another agent's failure, unless
-        ``by`` is an admin."""
+        """Record a failure and do what follows. Raises :class:`Forbidden` for another agent's failure, unless ``by``
+        is an admin."""
 
         def job(tx: Tx) -> IntentFailure:
             intent = access.lock(tx, intent_id, by, Right.WORK)
@@ -121,8 +121,8 @@ class Retrying:
         return await self.database.write(lambda tx: perform_once(tx, once, self.clock.now(), lambda: job(tx)))
 
     def callback_lost(self, tx: Tx, intent: Intent, row: Row, agent: str, now: datetime) -> None:
-        """The callback ``row`` to ``agent`` is refused or dead: one failure of the intent, however often that is found
-        out. The intent must be locked in this transaction."""
+        """The callback ``row`` to ``agent`` was refused or is dead: one failure of the intent, however often this is
+        found. The intent must be locked in this transaction."""
         failure_id = str(uuid.uuid5(_CALLBACKS, row.id))
         if intent_failures.get(tx.conn, failure_id) is not None:
             return
@@ -163,8 +163,8 @@ class Retrying:
         return failure
 
     async def resolve(self, intent_id: str, failure_id: str, by: Actor) -> IntentFailure:
-        """What failed has been done: this failure is resolved, and with it those of the same agent and task before it.
-        Raises :class:`NotFound` for another intent's failure."""
+        """Resolve this failure, and with it those of the same agent and task before it. Raises :class:`NotFound` for
+        another intent's failure."""
 
         def job(tx: Tx) -> IntentFailure:
             intent, now = access.lock(tx, intent_id, by, Right.WORK), self.clock.now()
@@ -185,8 +185,8 @@ class Retrying:
     # --- Retries --------------------------------------------------------------------------------------------------
 
     def retry_due(self, tx: Tx, intent: Intent, failure_id: str, now: datetime) -> None:
-        """Say that the next go is due. While the intent waits for an answer, so does the retry; with its end it is
-        gone."""
+        """Log that the retry is due. While the intent waits for an answer, the retry waits too; when the intent has
+        ended, it is dropped."""
         failure = intent_failures.get(tx.conn, failure_id)
         if failure is None or failure.resolved_at is not None or intent.status in _ENDED:
             return
@@ -208,7 +208,7 @@ def _same_work(one: IntentFailure, other: IntentFailure) -> bool:
 
 
 def _policy_for(conn: sa.Connection, intent_id: str, task_id: str | None) -> FailurePolicy | None:
-    """The task's, if it has one. Raises :class:`InvalidRequest` if the intent has no such task."""
+    """The task's policy, else the intent's. Raises :class:`InvalidRequest` if the intent has no such task."""
     of_task = None if task_id is None else _policy_of_task(conn, intent_id, task_id)
     stored = retry_policies.get(conn, intent_id)
     return policy_in_force(of_task, None if stored is None else stored.policy)
@@ -222,7 +222,7 @@ def _policy_of_task(conn: sa.Connection, intent_id: str, task_id: str) -> Failur
 
 
 def _said(failure: IntentFailure) -> JsonObject:
-    """What the log says of a failure; the agent's own words stay in the record."""
+    """The failure's fields for the log; the agent's own words stay in the record."""
     return {
         "failure_id": failure.id,
         "task_id": failure.task_id,

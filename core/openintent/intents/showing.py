@@ -1,7 +1,7 @@
-"""Showing intents: what clients see beside what an intent says, worked out for a whole page at once.
+"""Showing intents: the extra fields that clients see, computed for a whole page at once.
 
-The state has the record of the latest suspension in it (RFC-0025 §5). An intent that may have children shows how far
-they are (RFC-0002; RFC-0026 §2 rule 4); one that has none costs nothing.
+The state includes the record of the latest suspension (RFC-0025 §5). An intent with children shows their progress
+(RFC-0002; RFC-0026 §2 rule 4); one without children costs nothing.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Shown:
 
 
 def reader(by: Actor) -> str | None:
-    """Whose intents ``by`` may read: an agent's own key, ``None`` for everybody's."""
+    """The key whose intents ``by`` may read: an agent's own, ``None`` for all."""
     return None if by.reads_all else by.key or by.identity
 
 

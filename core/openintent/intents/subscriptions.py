@@ -1,8 +1,7 @@
-"""Subscriptions: who hears of which events by webhook (RFC-0006).
+"""Subscriptions: which key receives which events by webhook (RFC-0006).
 
-One is a key's own. It hears of one intent, of those in a portfolio, or of every one that the key may read, by the key's
-rights at the time that an event is sent. It hears of what comes after it was made. The follower (``follower``) finds
-what that is.
+A subscription belongs to a key. It covers one intent, those in a portfolio, or every one that the key may read, by the
+key's rights when an event is sent. It covers events after it was made. The follower (``follower``) finds them.
 
 Source: RFC-0006; API.md §5, §7; docs/decisions/0057.
 """
@@ -42,7 +41,7 @@ SUBSCRIBED = "subscribed"
 
 @dataclass(frozen=True, slots=True)
 class NewSubscription:
-    """A subscription as it is asked for. Neither intent nor portfolio is every intent."""
+    """A requested subscription. With neither intent nor portfolio it covers every intent."""
 
     webhook_url: str
     event_types: tuple[str, ...] = ()
@@ -54,7 +53,7 @@ class NewSubscription:
 
 @dataclass(frozen=True, slots=True)
 class Subscriptions:
-    """Makes, lists and removes subscriptions, and says whether one still wants what it is about to be sent."""
+    """Makes, lists and removes subscriptions, and says whether one still wants an event that is about to be sent."""
 
     database: Database
     agents: Agents
@@ -79,7 +78,7 @@ class Subscriptions:
         )
 
     def _subscriber(self, named: str | None, by: Actor) -> Actor:
-        """The key whose it will be: an agent's own, whatever it writes there, as in ``created_by``."""
+        """The key that will own it: for an agent its own, whatever the request says, as in ``created_by``."""
         own = named is None or named.strip().lower() == OWN_KEY or named == by.key
         if own or not by.has(Role.ADMIN):
             return by
@@ -138,8 +137,8 @@ class Subscriptions:
         return await self.database.read(job)
 
     async def remove(self, subscription_id: str, by: Actor) -> None:
-        """What waits to be sent is not sent any more. Raises :class:`NotFound` for another key's, and
-        :class:`Forbidden` for an operator, who may read it."""
+        """Waiting events are not sent any more. Raises :class:`NotFound` for another key's, and :class:`Forbidden`
+        for an operator, who may read it."""
 
         def job(tx: Tx) -> None:
             found = subscriptions.get(tx.conn, subscription_id)

@@ -1,9 +1,9 @@
-"""A takeover: the fallback agent goes on with an intent for one that has failed (RFC-0010, "Fallback Agents").
+"""A takeover: the fallback agent continues an intent whose agent has failed (RFC-0010, "Fallback Agents").
 
-It happens in the transaction that records the failure: the fallback agent becomes a member, the failing agent's leases
-are released and taken by it, ``fallback_triggered`` is logged, and a callback to it is written. As a member it reads
-the state and the failures. The failing agent stays what it was, without the leases. An open question stays open, and
-its answer goes to whoever asked.
+The transaction that records the failure does all of it: the fallback agent becomes a member, takes over the failing
+agent's leases, ``fallback_triggered`` is logged, and a callback to it is written. As a member it reads the state and
+the failures. The failing agent stays a member, without the leases. An open question stays open, and its answer goes to
+its asker.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ BY_SERVICE = "handraise"
 
 @dataclass(frozen=True, slots=True)
 class Takeovers:
-    """Hands intents over, and has the fallback agents told."""
+    """Hands intents over, and notifies the fallback agents."""
 
     members: Members
     leases: IntentLeases
@@ -56,7 +56,7 @@ class Takeovers:
 def takeover_data(
     intent: Intent, failure: IntentFailure, to_agent: str, reason: TakeoverReason, handed: Sequence[IntentLease]
 ) -> JsonObject:
-    """What the callback says. The state and the rest of the history are the intent's."""
+    """The callback's data. The state and the rest of the history are in the intent."""
     return {
         "intent_id": intent.id,
         "status": intent.status.value,

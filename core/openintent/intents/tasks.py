@@ -1,4 +1,4 @@
-"""Tasks of an intent: whoever works on it makes and moves them.
+"""Tasks of an intent: its agents make and move them.
 
 Source: RFC-0012; RFC-0010 ("task-level retry policies override"); API.md §7, "plans, tasks".
 """
@@ -49,7 +49,7 @@ class Tasks:
     async def create(
         self, intent_id: str, name: str, wanted: TaskChange, by: Actor, once: Once | None = None
     ) -> Task | Replayed:
-        """A pending task. Raises :class:`NotFound` if ``by`` may not read the intent, :class:`IntentNotActive` if that
+        """A pending task. Raises :class:`NotFound` if ``by`` may not read the intent, :class:`IntentNotActive` if it
         has ended."""
         now = self.clock.now()
 
@@ -85,9 +85,9 @@ class Tasks:
     async def change(self, task_id: str, wanted: TaskChange, by: Actor, version: int) -> Task:
         """A task that is to run while its intent waits is blocked with it.
 
-        Raises :class:`VersionConflict` or :class:`InvalidTransition`. For the task of a phase it raises
-        :class:`MissingOutput` or :class:`OutputTypeMismatch` unless that has given what it declares, and what a claim
-        raises if an agent begins with it too early. :class:`InvalidRequest` if it would wait for itself.
+        Raises :class:`VersionConflict` or :class:`InvalidTransition`; for a phase's task :class:`MissingOutput` or
+        :class:`OutputTypeMismatch` unless it has given the declared outputs; the errors of a claim if an agent begins
+        with it too early; :class:`InvalidRequest` if it would wait for itself.
         """
 
         def job(tx: Tx) -> Task:
@@ -116,8 +116,8 @@ MOST_IN_A_ROW = 1_000
 
 
 def _check_acyclic(conn: sa.Connection, task: Task, by: Actor) -> None:
-    """Raises :class:`InvalidRequest` if ``task`` would wait for itself, at however many removes. A task that ``by`` may
-    not read counts as one that is not there. A new task has an id that nobody has named yet, and can't."""
+    """Raises :class:`InvalidRequest` if ``task`` would wait for itself, directly or not. A task that ``by`` may not
+    read counts as missing. A new task can't: no task can name its id yet."""
     ahead = {name: number for number, name in enumerate(task.depends_on)}
     seen = dict(ahead)
     for _ in range(MOST_IN_A_ROW):
@@ -159,13 +159,13 @@ def lock(tx: Tx, task_id: str, by: Actor, right: Right = Right.WORK) -> tuple[In
 
 
 def _right(wanted: TaskChange) -> Right:
-    """A fallback agent becomes a member of the intent: who may, is its owner's to say."""
+    """A fallback agent becomes a member of the intent: only the intent's owner may decide who."""
     names_agent = wanted.retry_policy is not None and wanted.retry_policy.get("fallback_agent_id") is not None
     return Right.GOVERN if names_agent else Right.WORK
 
 
 def _readable(conn: sa.Connection, task_id: str, by: Actor) -> Task:
-    """A task is found by whoever may read its intent."""
+    """The task, if ``by`` may read its intent."""
     task = tasks.get(conn, task_id)
     if task is None:
         raise NotFound("There is no such task.")

@@ -1,4 +1,4 @@
-"""Writing to an intent's log: the lines, the intent's new head, and the news of it, in the caller's transaction."""
+"""Writing to an intent's log: the lines, the intent's new head, and its news, in the caller's transaction."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from core.store import event_log, intents
 
 @dataclass(frozen=True, slots=True)
 class IntentLog:
-    """Writes lines. ``key`` is what they are sealed with, ``consequences`` follow a move."""
+    """Writes lines. ``key`` seals them, ``consequences`` follow a move."""
 
     hub: Hub
     key: bytes
     consequences: Consequences
 
     def write(self, tx: Tx, intent: Intent, now: datetime, *events: Event) -> Intent:
-        """Add ``events``; returns the intent with its new head, kept. It must be locked in this transaction, or be
+        """Add ``events``; returns the stored intent with its new head. It must be locked in this transaction, or
         made in it."""
         grown = event_log.append(tx, intent, events, now, self.key)
         intents.advance(tx, grown)
@@ -30,7 +30,7 @@ class IntentLog:
         return grown
 
     def moved(self, tx: Tx, before: IntentStatus, intent: Intent, now: datetime, *events: Event) -> Intent:
-        """As :meth:`write`, for an intent that has come from ``before``; what follows from that is done.
+        """:meth:`write` for an intent that has moved from ``before``, with all consequences.
 
         Raises :class:`BeginAgain` if another transaction holds one of the intents around it.
         """

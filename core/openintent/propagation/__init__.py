@@ -1,9 +1,9 @@
-"""What follows for others when an intent moves, in the transaction in which it moves (RFC-0026 §2).
+"""Propagation: what the move of an intent does to others, in the same transaction (RFC-0026 §2).
 
-The rules are ``core.openintent.domain.propagation``, and pure. ``consequences`` is the one entry: whoever changes an
-intent's status calls it before the intent is kept. ``dependents`` holds those who depend on it, ``mirror`` moves its
-tasks along, ``phases`` knows what one of a workflow owes, and ``coordinating`` does what those who look after it want.
+The rules are ``core.openintent.domain.propagation``, and pure. ``consequences`` is the one entry: code that changes an
+intent's status calls it before the intent is stored. ``dependents`` holds or frees its dependents, ``mirror`` moves its
+tasks, ``phases`` checks what a workflow's phase owes, and ``coordinating`` does what its coordinators want.
 
-No container is ever written here: what a parent, a portfolio, a plan or a workflow shows is worked out when it is read.
+No container is ever written here: what a parent, a portfolio, a plan or a workflow shows is computed when it is read.
 An intent without links costs one comparison.
 """

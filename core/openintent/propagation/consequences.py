@@ -1,4 +1,4 @@
-"""The consequences of a move: everything that follows from it, in one place and in its own transaction.
+"""The consequences of an intent's move, all in one place and in the move's own transaction.
 
 Source: RFC-0026 §2; API.md §7, "Blocking".
 """
@@ -36,13 +36,13 @@ from core.store import event_log, intents, suspensions
 
 class Announce(Protocol):
     def __call__(self, tx: Tx, *intent_ids: str) -> None:
-        """Tell whoever waits for news of these intents, once ``tx`` is committed."""
+        """Wake all who wait for news of these intents, once ``tx`` is committed."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Consequences:
-    """Follows moves up. ``announce`` hears of the others that have moved; ``key`` seals the lines of their logs."""
+    """Follows moves up. ``announce`` is told of the other intents that moved; ``key`` seals the lines of their logs."""
 
     announce: Announce
     key: bytes
@@ -50,8 +50,8 @@ class Consequences:
     def follow(
         self, tx: Tx, before: IntentStatus, intent: Intent, now: datetime, suspension_id: str | None = None
     ) -> Intent:
-        """``intent`` has come from ``before``; it must be locked in this transaction (or be made in it), and its move
-        be in its log. Returns it as it is to be kept: perhaps blocked, its log grown, its version as it was.
+        """``intent`` has moved from ``before``; it must be locked in this transaction (or made in it), and its move be
+        in its log. Returns the intent to store: perhaps blocked, its log grown, its version unchanged.
 
         Raises :class:`BeginAgain` if another transaction holds one of those around it.
         """
@@ -77,7 +77,7 @@ class Consequences:
     def _said(
         self, tx: Tx, before: IntentStatus, intent: Intent, now: datetime, suspension_id: str | None
     ) -> list[Event]:
-        """What its own log says of its tasks, checkpoints and portfolios."""
+        """The events about its tasks, checkpoints and portfolios, for its own log."""
         events: list[Event] = []
         if intent.links & Link.TASKS:
             events += mirrored(tx, before, intent, now)
@@ -88,7 +88,7 @@ class Consequences:
         return events
 
     def _keep(self, tx: Tx, followed: Sequence[tuple[Dependent, Sequence[Event]]], now: datetime) -> None:
-        """Keep others that have moved with it, and their logs."""
+        """Store the others that have moved with it, and their logs."""
         if not followed:
             return
         grown = event_log.append_all(tx, followed, now, self.key)
@@ -96,14 +96,13 @@ class Consequences:
         self.announce(tx, *(intent.id for intent in grown))
 
     def must_end_by(self, tx: Tx, intent: Intent, since: datetime) -> datetime | None:
-        """The first deadline of a portfolio that ends a question of ``intent`` which was opened at ``since`` (RFC-0026
-        §2 rule 5)."""
+        """The first portfolio deadline that ends a question of ``intent`` opened at ``since`` (RFC-0026 §2 rule 5)."""
         if not intent.links & Link.PORTFOLIOS:
             return None
         return portfolios.first_deadline(tx.conn, intent.id, since)
 
     def check(self, tx: Tx, intent: Intent, wanted: IntentStatus) -> None:
-        """Whether its upstreams and children, and what it owes as a phase, let ``intent``, locked, go to ``wanted``.
+        """Check that upstreams, children and the outputs of a phase let the locked ``intent`` go to ``wanted``.
 
         Raises :class:`DependenciesIncomplete`, :class:`MissingOutput` or :class:`OutputTypeMismatch`.
         """
@@ -115,15 +114,13 @@ class Consequences:
             check_given(tx.conn, intent.id)
 
     def check_ready(self, tx: Tx, intent: Intent) -> None:
-        """Whether a draft may be active: raises :class:`DependenciesIncomplete` if what it depends on is not
-        completed."""
+        """Raises :class:`DependenciesIncomplete` if a draft's dependencies are not completed."""
         if intent.links & Link.DEPENDENCIES:
             check_ready(intent_edges.unmet(tx.conn, intent.id))
 
 
 def _checkpoint_events(tx: Tx, before: IntentStatus, suspension_id: str | None) -> list[Event]:
-    """What the end of ``suspension_id`` is for its checkpoint, if it is one's, whichever way the answer came: a line of
-    the plan's log (RFC-0012)."""
+    """The plan's log line for a checkpoint whose question ``suspension_id`` ended, by any way (RFC-0012)."""
     if before is not IntentStatus.SUSPENDED or suspension_id is None:
         return []
     checkpoint, asked = checkpoints.of_suspension(tx.conn, suspension_id), suspensions.get(tx.conn, suspension_id)
@@ -132,8 +129,7 @@ def _checkpoint_events(tx: Tx, before: IntentStatus, suspension_id: str | None) 
 
 
 def _member_events(tx: Tx, before: IntentStatus, intent: Intent, suspension_id: str | None) -> list[Event]:
-    """A line for each portfolio that the intent is in: its readers learn of it in the intent's own log (RFC-0026
-    §10)."""
+    """A line for each portfolio of the intent: its readers see it in the intent's own log (RFC-0026 §10)."""
     mine = sa.select(portfolio_members.c.portfolio_id).where(portfolio_members.c.intent_id == intent.id)
     found = tx.conn.scalars(mine.order_by(portfolio_members.c.portfolio_id))
     said = (member_event(before, intent, portfolio_id, suspension_id) for portfolio_id in found)

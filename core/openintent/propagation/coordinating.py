@@ -1,6 +1,6 @@
-"""Coordinating: what those who look after an intent have said is to follow when it is suspended (RFC-0026 §3).
+"""Coordinators' policies for a suspended intent, carried out (RFC-0026 §3).
 
-``isolate`` is nothing. ``block_dependents`` holds the phases that take outputs of it. ``escalate`` is a line in its
+``isolate`` does nothing. ``block_dependents`` holds the phases that take its outputs. ``escalate`` is a line in its
 log: no coordinator is ever suspended by itself.
 """
 
@@ -29,7 +29,7 @@ _LOOKED_AFTER = Link.COORDINATORS | Link.PARENT | Link.PORTFOLIOS
 
 
 def of_suspended(tx: Tx, intent: Intent, now: datetime) -> Sequence[Coordinator]:
-    """Who looks after an intent that has just been suspended; nobody if it has not."""
+    """The coordinators of an intent that has just been suspended; empty if it has not."""
     if intent.status is not IntentStatus.SUSPENDED or not intent.links & _LOOKED_AFTER:
         return ()
     return coordinators.covering(tx.conn, [intent.id], now).get(intent.id, ())
@@ -42,20 +42,20 @@ def escalated(intent: Intent, those: Sequence[Coordinator], suspension_id: str |
 
 
 def input_hold(those: Sequence[Coordinator]) -> Hold:
-    """What keeps a phase that takes outputs of an intent that ``those`` look after, while it is suspended."""
+    """The hold of phases that take outputs of a suspended intent with the coordinators ``those``."""
     blocks = any(one.suspension_policy is SuspensionPolicy.BLOCK_DEPENDENTS for one in those)
     return Hold.COORDINATOR if blocks else Hold.NONE
 
 
 def hold_by_sources(conn: sa.Connection, intent_id: str, now: datetime) -> Hold:
-    """As :func:`input_hold`, by all that ``intent_id`` takes outputs of."""
+    """:func:`input_hold` over all sources of the inputs of ``intent_id``."""
     sources = intent_edges.suspended_sources(conn, intent_id)
     found = coordinators.covering(conn, sources, now) if sources else {}
     return input_hold([one for those in found.values() for one in those])
 
 
 def abandoned(tx: Tx, dependents: Sequence[Dependent], now: datetime) -> Mapping[str, list[Event]]:
-    """For each dependent of an intent that was abandoned: a line for everybody who looks after it (API.md §7)."""
+    """For each dependent of an abandoned intent: a line for each of its coordinators (API.md §7)."""
     looked_after = [one.id for one in dependents if one.links & _LOOKED_AFTER]
     found = coordinators.covering(tx.conn, looked_after, now) if looked_after else {}
     return {

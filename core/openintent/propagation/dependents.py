@@ -1,4 +1,4 @@
-"""Those who depend on an intent that moves: held when it is suspended, freed when it is completed.
+"""Dependents of a moving intent: held when it is suspended, freed when it is completed.
 
 Source: RFC-0026 §2 rule 2; API.md §7, "Blocking".
 """
@@ -27,8 +27,8 @@ Lines = tuple[Dependent, Sequence[Event]]
 
 
 def hold_or_free(tx: Tx, upstream: Intent, inputs: Hold, now: datetime) -> list[Lines]:
-    """The dependents that the move of ``upstream`` changes, locked, each with what its log says of it. ``inputs`` is
-    what keeps those that only take its outputs, while it is suspended."""
+    """The dependents that the move of ``upstream`` changes, locked, each with its lines. ``inputs`` is the hold of
+    those that only take its outputs, while it is suspended."""
     if upstream.status not in _FELT:
         return []
     completed = upstream.status is IntentStatus.COMPLETED
@@ -49,7 +49,7 @@ def hold_or_free(tx: Tx, upstream: Intent, inputs: Hold, now: datetime) -> list[
 
 
 def _free_phases(dependents: Sequence[Dependent], left: Mapping[str, Upstreams]) -> list[str]:
-    """Those of them that are phases and wait for nobody any more."""
+    """The phases among them that wait for no upstream any more."""
     return [one.id for one in dependents if one.links & Link.PHASE and one.id not in left]
 
 
@@ -60,8 +60,8 @@ _FELT = frozenset({IntentStatus.SUSPENDED, IntentStatus.COMPLETED, IntentStatus.
 def _rule(
     upstream: Intent, left: Mapping[str, Upstreams], inputs: Hold
 ) -> Callable[[Dependent, Sequence[str]], Followed[Dependent]]:
-    """What ``upstream``'s status does to a dependent that hangs on it by edges of those kinds. ``left`` are the others
-    that each still waits for."""
+    """The effect of ``upstream``'s status on a dependent with edges of those kinds. ``left`` are each dependent's
+    other uncompleted upstreams."""
     match upstream.status:
         case IntentStatus.SUSPENDED:
             return lambda one, kinds: upstream_suspended(one, upstream.id, _hold(kinds, inputs))

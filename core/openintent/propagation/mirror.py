@@ -1,4 +1,4 @@
-"""The mirror: an intent's running and claimed tasks wait while it does, and run when it goes on (RFC-0026 §2 rule 3).
+"""Mirroring: an intent's running and claimed tasks wait while it waits, and run when it goes on (RFC-0026 §2 rule 3).
 
 One UPDATE moves them all, and one line of the log names them, whatever the size of their plan.
 """
@@ -32,7 +32,7 @@ def mirrored(tx: Tx, before: IntentStatus, intent: Intent, now: datetime) -> lis
 
 
 def _move(tx: Tx, intent: Intent, before: TaskStatus, after: TaskStatus, now: datetime) -> list[Event]:
-    """Of those that are blocked, the ones that their intent keeps so."""
+    """Of the blocked tasks, only those that their intent keeps blocked."""
     those = {"of": intent.id, "before": before.value, "holder": intent.id if before is TaskStatus.BLOCKED else ""}
     ids = [one for (one,) in _THOSE.all(tx.conn, those)]
     if not ids:

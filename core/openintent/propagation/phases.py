@@ -1,4 +1,4 @@
-"""Phases of workflows: what one may do when those before it have moved, and what it owes before it is completed.
+"""Phases of workflows: when their tasks become ready, and the outputs that they owe before they are completed.
 
 Source: RFC-0024; RFC-0026 §9.
 """
@@ -19,8 +19,7 @@ from core.openintent.store import workflows
 
 
 def tasks_ready(tx: Tx, intent_ids: Sequence[str], now: datetime) -> Mapping[str, Event]:
-    """The pending tasks of phases that wait for nobody any more become ready: by intent, the line that says so. The
-    intents must be locked."""
+    """Pending tasks of phases without open upstreams become ready: by intent, the event. The intents must be locked."""
     if not intent_ids:
         return {}
     before, after = TaskStatus.PENDING.value, TaskStatus.READY.value
@@ -33,7 +32,7 @@ def tasks_ready(tx: Tx, intent_ids: Sequence[str], now: datetime) -> Mapping[str
 
 
 def check_given(conn: sa.Connection, intent_id: str, output: Mapping[str, JsonValue] | None = None) -> None:
-    """Whether a phase has given what it declares, with ``output`` as its task is about to give it (RFC-0024).
+    """Check that a phase has given its declared outputs; ``output`` is about to be its task's (RFC-0024).
 
     Raises :class:`MissingOutput` or :class:`OutputTypeMismatch`.
     """

@@ -1,5 +1,5 @@
-"""What is kept of intents and their containers, as functions over tables: SQL, and no decision.
+"""The rows of intents and their containers, as functions over tables: SQL, and no decision.
 
-``aggregates`` works out what a container shows when it is read. ``tables`` are the wing's own; beside this package
-only migrations know them.
+``aggregates`` computes what a container shows when it is read. ``tables`` are the wing's own; beside this package only
+migrations know them.
 """

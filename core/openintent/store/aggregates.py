@@ -1,4 +1,4 @@
-"""Aggregates, worked out when they are read: no row is written for them (RFC-0026 §2 rule 1).
+"""Aggregates, computed when they are read: no row is written for them (RFC-0026 §2 rule 1).
 
 Two statements for a whole page, whatever the number of parents and children.
 """
@@ -32,17 +32,17 @@ def waits() -> sa.ColumnElement[bool]:
 
 
 def is_ready() -> sa.ColumnElement[bool]:
-    """Could be worked on: a draft or active, and all that it depends on is completed."""
+    """A draft or active, with all dependencies completed."""
     return intents.c.status.in_(_AT_WORK) & ~waits()
 
 
 def is_waiting() -> sa.ColumnElement[bool]:
-    """Has not ended, and is blocked or depends on one that is not completed."""
+    """Not ended, and blocked or with an uncompleted dependency."""
     return intents.c.status.not_in(_OVER) & ((intents.c.status == IntentStatus.BLOCKED.value) | waits())
 
 
 def is_blocking() -> sa.ColumnElement[bool]:
-    """Not completed, and one that has not ended depends on it."""
+    """Not completed, and with a dependent that has not ended."""
     dependent = intents.alias("dependent")
     edge = (intent_edges.c.upstream_id == intents.c.id) & (intent_edges.c.kind == EdgeKind.DEPENDENCY)
     waiting = sa.exists().where(edge, dependent.c.id == intent_edges.c.intent_id, dependent.c.status.not_in(_OVER))
@@ -50,20 +50,20 @@ def is_blocking() -> sa.ColumnElement[bool]:
 
 
 def _has(link: Link) -> sa.ColumnElement[bool]:
-    """Most intents have none, and are looked no further into."""
+    """Most intents have no such link, and are not looked into further."""
     return intents.c.links.bitwise_and(int(link)) != 0
 
 
 def of_children(conn: sa.Connection, parent_ids: Sequence[str], agent: str | None) -> Mapping[str, Aggregate]:
-    """By parent, of those that have children. All are counted; with ``agent`` those alone are named that it may
-    read."""
+    """By parent, for parents with children. All children are counted; with ``agent`` only those that it may read are
+    named."""
     if not parent_ids:
         return {}
     return _worked_out(conn, intents.c.parent_id, intents.c.parent_id.in_(parent_ids), agent)
 
 
 def of_those(conn: sa.Connection, those: sa.ColumnElement[bool]) -> Aggregate:
-    """Of the intents that meet ``those``."""
+    """Of the intents that match ``those``."""
     return _worked_out(conn, sa.literal("").label("one"), those, None).get("", Aggregate())
 
 
@@ -81,7 +81,7 @@ def _worked_out(
 def _named(
     conn: sa.Connection, group: sa.ColumnElement[str], those: sa.ColumnElement[bool]
 ) -> Mapping[tuple[str, int], Few]:
-    """By group: those that block (0) and those that are ready (1)."""
+    """By group: blocking (0) and ready (1)."""
     kinds = [
         sa.select(group.label("of"), intents.c.id, intents.c.created_at, sa.literal_column(kind).label("kind"))
         for kind in ("0", "1")

@@ -1,4 +1,4 @@
-"""Checkpoints that were reached, to and from their rows (RFC-0012)."""
+"""Reached checkpoints, to and from their rows (RFC-0012)."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def get(conn: sa.Connection, checkpoint_id: str) -> Checkpoint | None:
 
 
 def of_suspension(conn: sa.Connection, suspension_id: str) -> Checkpoint | None:
-    """The one whose question it is."""
+    """The checkpoint with this question."""
     return _first(conn, checkpoints.c.suspension_id == suspension_id)
 
 
 def of_plans(conn: sa.Connection, plan_ids: Sequence[str]) -> Sequence[Checkpoint]:
-    """Those of each plan in the order in which they were reached."""
+    """Each plan's checkpoints, in the order in which they were reached."""
     if not plan_ids:
         return []
     statement = sa.select(checkpoints).where(checkpoints.c.plan_id.in_(plan_ids))

@@ -1,4 +1,4 @@
-"""Coordinators, to and from their rows, and whom each of them looks after (RFC-0013)."""
+"""Coordinators, to and from their rows, and the intents that they look after (RFC-0013)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def update(tx: Tx, coordinator: Coordinator) -> None:
 
 
 def beat(tx: Tx, coordinator_id: str, now: datetime) -> None:
-    """It lives: its version stays."""
+    """Record a heartbeat; the version stays."""
     tx.conn.execute(coordinators.update().where(coordinators.c.id == coordinator_id).values(last_heartbeat=now))
 
 
@@ -42,13 +42,13 @@ def get(conn: sa.Connection, coordinator_id: str, *, lock: bool = False) -> Coor
 
 
 def of_intent(conn: sa.Connection, intent_id: str) -> Sequence[Coordinator]:
-    """Those of this very intent, the oldest first."""
+    """The coordinators of this very intent, the oldest first."""
     mine = sa.select(coordinators).where(coordinators.c.intent_id == intent_id)
     return [_record(row) for row in conn.execute(mine.order_by(coordinators.c.granted_at, coordinators.c.id))]
 
 
 def page(conn: sa.Connection, *, agent: str | None, limit: int, offset: int) -> Sequence[Coordinator]:
-    """Newest first; with ``agent`` those of intents and portfolios that are its."""
+    """Newest first; with ``agent`` those of its intents and portfolios."""
     own = coordinators.c
     statement = sa.select(coordinators).order_by(own.granted_at.desc(), own.id.desc())
     if agent is not None:
@@ -61,8 +61,8 @@ def page(conn: sa.Connection, *, agent: str | None, limit: int, offset: int) -> 
 
 
 def covering(conn: sa.Connection, intent_ids: Sequence[str], now: datetime) -> Mapping[str, Sequence[Coordinator]]:
-    """Who looks after each of these intents at ``now``: the coordinators of itself, of what it is a child of at however
-    many removes, and of the portfolios that one of those is in."""
+    """The coordinators of each intent at ``now``: its own, those of its ancestors, and those of the portfolios of
+    any of these."""
     start = sa.select(intents.c.id.label("intent_id"), intents.c.id.label("above")).where(intents.c.id.in_(intent_ids))
     line = start.cte("line", recursive=True)
     up = sa.select(line.c.intent_id, intent_edges.c.intent_id).join(

@@ -1,7 +1,6 @@
-"""What is due beside suspensions: one row for each kind and subject, written in the transaction that sets it.
+"""Due times beside suspensions: one row for each kind and subject, written in the transaction that causes it.
 
-Whoever writes or takes a row holds what it belongs to, the intent or the subject, so that the two never wait for each
-other.
+A transaction that writes or takes a row holds its intent or subject, so that two of them never deadlock.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ class DueKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DueTime:
-    """``intent_id`` is ``None`` for what belongs to no one intent."""
+    """``intent_id`` is ``None`` if it belongs to no one intent."""
 
     kind: DueKind
     subject: str
@@ -45,18 +44,18 @@ def put(tx: Tx, due: DueTime) -> None:
 
 
 def clear(tx: Tx, kind: DueKind, subject: str) -> None:
-    """Nothing is due there any more."""
+    """Remove the due time."""
     tx.conn.execute(due_times.delete().where(due_times.c.kind == kind.value, due_times.c.subject == subject))
 
 
 def take(tx: Tx, due: DueTime) -> bool:
-    """Take a row out that is still as it was read; False if somebody was faster, or has moved it."""
+    """Remove a row if it is as it was read; False if another process was faster, or has moved it."""
     same = (due_times.c.kind == due.kind.value) & (due_times.c.subject == due.subject) & (due_times.c.at == due.at)
     return tx.conn.execute(due_times.delete().where(same)).rowcount > 0
 
 
 def reached(conn: sa.Connection, now: datetime, limit: int) -> Sequence[DueTime]:
-    """What is due, the most overdue first."""
+    """The due rows, the most overdue first."""
     statement = sa.select(due_times).where(due_times.c.at <= now).order_by(due_times.c.at).limit(limit)
     return [DueTime(DueKind(row.kind), row.subject, row.intent_id, row.at) for row in conn.execute(statement)]
 

@@ -1,6 +1,6 @@
-"""Edges between intents: who waits for whom, and why (RFC-0002, RFC-0024).
+"""Edges between intents: which one waits for which, and why (RFC-0002, RFC-0024).
 
-Whoever adds or removes an edge holds both its ends, so that an intent that moves knows all who hang on it.
+A transaction that adds or removes an edge holds both ends, so that a moving intent knows all its dependents.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _edge = intent_edges.c
 
 
 def put(tx: Tx, intent_id: str, upstream_ids: Iterable[str], kind: str = EdgeKind.DEPENDENCY) -> None:
-    """Add edges that are not there yet."""
+    """Add the edges that do not exist yet."""
     rows = [{"intent_id": intent_id, "upstream_id": upstream, "kind": kind} for upstream in dict.fromkeys(upstream_ids)]
     if rows:
         tx.conn.execute(intent_edges.insert(), rows)
 
 
 def put_all(tx: Tx, edges: Iterable[tuple[str, str, str]]) -> None:
-    """Add many that are not there yet: who waits, for whom, and of which kind."""
+    """Add many that do not exist yet: dependent, upstream and kind."""
     rows = [{"intent_id": one, "upstream_id": upstream, "kind": kind} for one, upstream, kind in dict.fromkeys(edges)]
     if rows:
         tx.conn.execute(intent_edges.insert(), rows)
@@ -59,7 +59,7 @@ def unmet(conn: sa.Connection, intent_id: str) -> Upstreams:
 
 
 def suspended_sources(conn: sa.Connection, intent_id: str) -> Sequence[str]:
-    """Those whose outputs an intent takes, and that wait for a person."""
+    """The suspended intents whose outputs this intent takes."""
     found = sa.select(_edge.upstream_id).join(intents, intents.c.id == _edge.upstream_id)
     waits = intents.c.status == IntentStatus.SUSPENDED.value
     return list(conn.scalars(found.where(_edge.intent_id == intent_id, _edge.kind == EdgeKind.INPUT, waits)))
@@ -84,10 +84,10 @@ def unmet_beside(conn: sa.Connection, upstream_id: str) -> Mapping[str, Upstream
 
 
 def lock_dependents(tx: Tx, upstream_id: str) -> list[tuple[Dependent, list[str]]]:
-    """Whom an intent, locked, may hold if they have not ended, locked too, each with the kinds of edge that it hangs
-    by. Parents are not among them.
+    """The dependents of a locked intent that have not ended, locked too, each with the kinds of its edges. Parents are
+    not among them.
 
-    Nobody is waited for: if another transaction holds one of them, this one begins again with all of them
+    It never waits: if another transaction holds one of them, this one begins again with all of them
     (:class:`BeginAgain`).
     """
     values, found = {"upstream_id": upstream_id}, dict[str, tuple[Dependent, list[str]]]()
@@ -112,7 +112,7 @@ _DEPENDENTS_LOCKED = Prepared(_live_dependents(_edge.kind, *DEPENDENT).with_for_
 
 
 def waits_for(conn: sa.Connection, intent_ids: Sequence[str], other: str) -> bool:
-    """Whether one of ``intent_ids`` waits for ``other``, at however many removes, or is it."""
+    """Whether one of ``intent_ids`` is ``other``, or waits for it, directly or not."""
     ahead = sa.select(intents.c.id).where(intents.c.id.in_(intent_ids)).cte("ahead", recursive=True)
     ahead = ahead.union(sa.select(_edge.upstream_id).join(ahead, ahead.c.id == _edge.intent_id))
     return conn.scalar(sa.select(sa.literal(1)).where(ahead.c.id == other).limit(1)) is not None
@@ -122,6 +122,6 @@ _GRAPH = 0x48616E647267  # "Handrg"
 
 
 def hold_graph(tx: Tx) -> None:
-    """Nobody else adds an edge between intents, or between tasks, that there are until this transaction ends: two
-    additions can't make a cycle. Nothing may be locked in this transaction before."""
+    """No other transaction adds an edge between existing intents, or tasks, until this one ends: so two additions
+    can't make a cycle. It must be the first lock of the transaction."""
     lock_number(tx, _GRAPH)

@@ -1,4 +1,4 @@
-"""Failures of an intent's agents, to and from their rows (RFC-0010). Those of the database are ``failures``."""
+"""Failures of an intent's agents, to and from their rows (RFC-0010). Failures of the database are ``failures``."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def of_intent(conn: sa.Connection, intent_id: str, limit: int) -> Sequence[Inten
 
 
 def unresolved(conn: sa.Connection, intent_id: str) -> Sequence[IntentFailure]:
-    """The intent's unresolved failures, newest first; those by which another agent took over before all others. Enough
-    of them to decide by."""
+    """The intent's unresolved failures, newest first; those with a takeover before all others. As many as a decision
+    needs."""
     own = intent_failures.c
     mine = sa.select(intent_failures).where(own.intent_id == intent_id, _OPEN)
     order = (own.fallback_agent_id.is_(None), *(column.desc() for column in _IN_ORDER))
@@ -41,14 +41,14 @@ def unresolved(conn: sa.Connection, intent_id: str) -> Sequence[IntentFailure]:
 
 
 def resolve(tx: Tx, ids: Sequence[str], now: datetime) -> None:
-    """Those of ``ids`` that are unresolved are resolved ``now``."""
+    """Resolve the unresolved ones of ``ids``."""
     if ids:
         mine = intent_failures.c.id.in_(ids) & _OPEN
         tx.conn.execute(intent_failures.update().where(mine).values(resolved_at=now))
 
 
 def resolve_all(tx: Tx, intent_id: str, now: datetime) -> None:
-    """The intent has reached its end: what failed on the way no longer stands in it."""
+    """Resolve all failures of an intent that is completed."""
     _RESOLVE_ALL.run(tx.conn, {"_intent": intent_id, "resolved_at": now})
 
 

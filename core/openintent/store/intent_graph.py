@@ -1,7 +1,7 @@
-"""Reading the graph: who is a part of an intent, whom it waits for, and who waits for it (RFC-0002).
+"""Reading the graph: an intent's children, ancestors, dependencies and dependents (RFC-0002).
 
 Each answer is a part of a statement over ``intents``, so that counting, paging and an agent's own view are the same for
-all. However deep a graph is, the database walks it.
+all. The database walks the graph, however deep it is.
 """
 
 from __future__ import annotations
@@ -26,14 +26,13 @@ _edge = intent_edges.c
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Intents around one. ``those`` says which; ``distance`` orders them if there is one, else the oldest come
-    first."""
+    """Intents around one. ``those`` selects them; ``distance`` orders them if given, else the oldest come first."""
 
     those: sa.ColumnElement[bool]
     distance: sa.FromClause | None = None
 
     def readable_by(self, agent: str | None) -> Selection:
-        """Those of them that ``agent`` may read; all without one."""
+        """Those that ``agent`` may read; all if it is ``None``."""
         return self if agent is None else Selection(self.those & intent_agents.readable_by(agent), self.distance)
 
 
@@ -42,12 +41,12 @@ def children(intent_id: str) -> Selection:
 
 
 def ready(intent_id: str) -> Selection:
-    """Children that could be worked on."""
+    """Children that are ready for work."""
     return Selection((intents.c.parent_id == intent_id) & aggregates.is_ready())
 
 
 def waiting(intent_id: str) -> Selection:
-    """Children that are blocked, or depend on one that is not completed."""
+    """Children that are blocked, or have an uncompleted dependency."""
     return Selection((intents.c.parent_id == intent_id) & aggregates.is_waiting())
 
 
@@ -79,7 +78,7 @@ def ancestors(intent_id: str) -> Selection:
 
 
 def reached(intent_id: str) -> Selection:
-    """The intent itself, and all that it waits for at however many removes: children and dependencies."""
+    """The intent itself, and everything that it waits for, directly or not: children and dependencies."""
     kinds = (EdgeKind.CHILD, EdgeKind.DEPENDENCY)
     ahead = sa.select(sa.literal(intent_id).label("id")).cte("ahead", recursive=True)
     ahead = ahead.union(
@@ -89,12 +88,12 @@ def reached(intent_id: str) -> Selection:
 
 
 def others(of: Selection, intent_id: str) -> Selection:
-    """Those of them that are not that one."""
+    """``of`` without that intent."""
     return Selection(of.those & (intents.c.id != intent_id), of.distance)
 
 
 def page(conn: sa.Connection, of: Selection, *, limit: int, offset: int) -> tuple[list[Intent], int]:
-    """Some of them, whole, and how many there are."""
+    """Some of them, whole, and the total."""
     total = count(conn, of)
     if offset >= total:
         return [], total
@@ -108,7 +107,7 @@ def count(conn: sa.Connection, of: Selection) -> int:
 
 
 class GraphNode(NamedTuple):
-    """What a graph shows of an intent."""
+    """A graph's view of an intent."""
 
     id: str
     title: str

@@ -1,7 +1,7 @@
 """Leases on an intent's scopes, to and from their rows (RFC-0003).
 
-A row says what was written down last. Whether a lease stands is the domain's to say, from the row, the intent and its
-waits; :func:`standing` asks it. The index ``uq_intent_leases_held`` keeps a scope from ever having two holders.
+A row has the status that was written last. The domain computes whether a lease stands, from the row, the intent and its
+waits (:func:`standing`). The index ``uq_intent_leases_held`` ensures that a scope never has two holders.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ACTIVE = _own.status == sa.literal_column("'active'")
 
 
 def insert(tx: Tx, lease: IntentLease) -> None:
-    """Raises ``IntegrityError`` where somebody holds the scope."""
+    """Raises ``IntegrityError`` if the scope is held."""
     tx.conn.execute(intent_leases.insert(), _columns(lease))
 
 
@@ -33,13 +33,13 @@ def update(tx: Tx, lease: IntentLease) -> None:
 
 
 def get(conn: sa.Connection, intent_id: str, lease_id: str) -> IntentLease | None:
-    """As it was written down; ``None`` if the intent has no such lease."""
+    """As written; ``None`` if the intent has no such lease."""
     row = conn.execute(sa.select(intent_leases).where(_own.id == lease_id, _own.intent_id == intent_id)).first()
     return None if row is None else _record(row)
 
 
 def page(conn: sa.Connection, intent_id: str, limit: int, offset: int) -> Sequence[IntentLease]:
-    """As they were written down: those that are held first, then the newest."""
+    """As written: held leases first, then the newest."""
     ended_last = sa.case((_ACTIVE, 0), else_=1)
     of_intent = sa.select(intent_leases).where(_own.intent_id == intent_id)
     ordered = of_intent.order_by(ended_last, _own.acquired_at.desc(), _own.id.desc())
@@ -49,8 +49,8 @@ def page(conn: sa.Connection, intent_id: str, limit: int, offset: int) -> Sequen
 def active(
     conn: sa.Connection, intent_id: str, *, scope: str | None = None, agent_id: str | None = None
 ) -> Sequence[IntentLease]:
-    """Those whose end nobody has written down, in the order in which they were taken; all of them, or those on
-    ``scope``, or an agent's."""
+    """Leases whose end is not written yet, in the order in which they were taken; all, or those on ``scope``, or an
+    agent's."""
     statement = sa.select(intent_leases).where(_own.intent_id == intent_id, _ACTIVE)
     if scope is not None:
         statement = statement.where(_own.scope == scope)
@@ -62,7 +62,7 @@ def active(
 def standing(
     conn: sa.Connection, intent: Intent, leases: Sequence[IntentLease], now: datetime
 ) -> Sequence[IntentLease]:
-    """The same leases, each with the status that it has ``now``."""
+    """The same leases, each with its true status ``now``."""
     lapsed = intent.status not in OVER and any(one.is_active and one.expires_at <= now for one in leases)
     waits = _waits(conn, intent) if lapsed else ()
     return [as_it_stands(one, intent, waits, now) for one in leases]
@@ -75,7 +75,8 @@ def holds_any(conn: sa.Connection, intent: Intent, agent_id: str, now: datetime)
 
 
 def _waits(conn: sa.Connection, intent: Intent) -> Sequence[Wait]:
-    """When it waited for a person. The published client suspends an intent a moment before its question is there."""
+    """The intent's waits for a person. The published client suspends an intent a moment before its question is
+    there."""
     waits = suspensions.waits(conn, intent.id)
     if intent.status is IntentStatus.SUSPENDED and not any(wait.ended is None for wait in waits):
         return [*waits, Wait(intent.updated_at, None)]

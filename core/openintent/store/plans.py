@@ -1,4 +1,4 @@
-"""Plans, to and from their rows, and how far their tasks have come (RFC-0012; RFC-0026 §2 rule 4)."""
+"""Plans, to and from their rows, and the progress of their tasks (RFC-0012; RFC-0026 §2 rule 4)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def insert(tx: Tx, plan: TaskPlan) -> None:
 
 
 def update(tx: Tx, plan: TaskPlan) -> None:
-    """Replace the record. Lock its intent, and read it after that."""
+    """Replace the record. Lock its intent first, then read it."""
     values = _columns(plan)
     tx.conn.execute(plans.update().where(plans.c.id == values.pop("id")).values(**values))
 
@@ -38,13 +38,13 @@ def of_intent(conn: sa.Connection, intent_id: str, *, limit: int, offset: int) -
 
 
 def take_tasks(tx: Tx, plan_id: str, task_ids: Sequence[str]) -> None:
-    """The tasks are the plan's; their intents must be locked. It is no change of the tasks: their versions stay."""
+    """Put the tasks into the plan; their intents must be locked. The tasks' versions stay."""
     if task_ids:
         tx.conn.execute(tasks.update().where(tasks.c.id.in_(task_ids)).values(plan_id=plan_id))
 
 
 def progress(conn: sa.Connection, plan_ids: Sequence[str]) -> Mapping[str, PlanProgress]:
-    """How far each plan has come. One row for each status, and one for each task that waits for a person."""
+    """The progress of each plan. One row for each status, and one for each task that waits for a person."""
     if not plan_ids:
         return {}
     waits = (tasks.c.status == TaskStatus.BLOCKED.value) & tasks.c.suspended_intent_id.is_not(None)

@@ -1,7 +1,7 @@
-"""Portfolios and their members, to and from their rows; what members come to is counted, never kept.
+"""Portfolios and their members, to and from their rows; the members' progress is counted, never stored.
 
-Whoever ends a portfolio or counts on it being active holds its row (:func:`lock`). Whoever holds an intent may wait for
-a portfolio, and never the other way round.
+A transaction that ends a portfolio, or needs it to be active, holds its row (:func:`lock`). A transaction that holds an
+intent may wait for a portfolio, never the other way round.
 """
 
 from __future__ import annotations
@@ -42,20 +42,20 @@ def get(conn: sa.Connection, portfolio_id: str) -> Portfolio | None:
 
 
 def lock(tx: Tx, portfolio_id: str) -> Portfolio | None:
-    """As :func:`get`; nobody else ends it until this transaction does."""
+    """:func:`get`; no other transaction ends it until this one does."""
     row = tx.conn.execute(sa.select(portfolios).where(portfolios.c.id == portfolio_id).with_for_update()).first()
     return None if row is None else _record(row)
 
 
 def lock_free(tx: Tx, portfolio_id: str) -> Portfolio | None:
-    """As :func:`lock`; ``None`` too if somebody else holds it, without waiting for them."""
+    """:func:`lock` without waiting: ``None`` also if another transaction holds it."""
     statement = sa.select(portfolios).where(portfolios.c.id == portfolio_id).with_for_update(skip_locked=True)
     row = tx.conn.execute(statement).first()
     return None if row is None else _record(row)
 
 
 def set_status(tx: Tx, portfolio: Portfolio) -> None:
-    """Keep where it has come to; it must be locked in this transaction."""
+    """Store its status; it must be locked in this transaction."""
     values = {"status": portfolio.status.value, "version": portfolio.version, "updated_at": portfolio.updated_at}
     tx.conn.execute(portfolios.update().where(portfolios.c.id == portfolio.id).values(values))
 
@@ -110,13 +110,13 @@ def _is(portfolio_id: str, intent_id: str) -> sa.ColumnElement[bool]:
 
 
 def ids_of_members(portfolio_id: str) -> sa.Select[Any]:
-    """A SELECT of them, for whoever asks something else of the same intents."""
+    """Their ids as a SELECT, for use in other statements."""
     return sa.select(portfolio_members.c.intent_id).where(portfolio_members.c.portfolio_id == portfolio_id)
 
 
 def members(conn: sa.Connection, portfolio_id: str, *, agent: str | None, limit: int, offset: int) -> Sequence[Intent]:
-    """The intents of a portfolio, by priority and then in the order in which they were added; with ``agent`` those that
-    it owns or is a member of."""
+    """The intents of a portfolio, by priority and then in the order in which they were added; with ``agent`` those
+    that it owns or is a member of."""
     own = portfolio_members.c
     statement = sa.select(own.intent_id).join(intents, intents.c.id == own.intent_id)
     statement = statement.where(own.portfolio_id == portfolio_id)
@@ -129,7 +129,7 @@ def members(conn: sa.Connection, portfolio_id: str, *, agent: str | None, limit:
 
 
 def counts(conn: sa.Connection, portfolio_ids: Sequence[str]) -> Mapping[str, Aggregate]:
-    """What the members of each come to, in one statement."""
+    """The aggregate of each portfolio's members, in one statement."""
     found: dict[str, dict[IntentStatus, int]] = defaultdict(dict)
     for row in conn.execute(_COUNTS, {"ids": list(portfolio_ids)}):
         found[row.portfolio_id][IntentStatus(row.status)] = row.members
@@ -148,8 +148,8 @@ _COUNTS = (
 
 
 def comings_and_goings(conn: sa.Connection, intent_ids: Sequence[str]) -> Mapping[str, Sequence[tuple[int, str, str]]]:
-    """When these intents were put into portfolios and taken out, by intent: the place in its log, which of the two, and
-    the portfolio. Only of intents that are or were in any."""
+    """When these intents were added to and removed from portfolios, by intent: the position in its log, which of the
+    two, and the portfolio. Only for intents that are or were in any."""
     statement = (
         sa.select(events.c.intent_id, events.c.position, events.c.type, events.c.payload)
         .join(intents, intents.c.id == events.c.intent_id)
@@ -170,8 +170,8 @@ def comings_and_goings(conn: sa.Connection, intent_ids: Sequence[str]) -> Mappin
 
 
 def first_deadline(conn: sa.Connection, intent_id: str, suspended_at: datetime) -> datetime | None:
-    """The first deadline that ends a suspension of this intent which was opened then: of a portfolio that is active,
-    that the intent was in by then, and that had not passed before it was opened."""
+    """The first deadline that ends a suspension of this intent opened at ``suspended_at``: of an active portfolio
+    that the intent was in by the deadline, which had not passed when it was opened."""
     found: datetime | None = _FIRST_DEADLINE.scalar(conn, {"intent_id": intent_id, "suspended_at": suspended_at})
     return found
 
@@ -193,8 +193,8 @@ _FIRST_DEADLINE = Prepared(
 def suspended_members(
     conn: sa.Connection, portfolio_id: str, deadline: datetime, *, behind: str, limit: int
 ) -> Sequence[tuple[str, str]]:
-    """Members that the deadline finds suspended, by id: each intent and its suspension. Not those that were suspended
-    or added after it."""
+    """Members that the deadline finds suspended, by id: each intent and its suspension. Not those suspended or added
+    after it."""
     member, asked = portfolio_members.c, suspensions.c
     statement = (
         sa.select(intents.c.id, asked.id)
@@ -215,7 +215,7 @@ def suspended_members(
 
 
 def members_without_record(conn: sa.Connection, portfolio_id: str, record_by: datetime, limit: int) -> Sequence[str]:
-    """Members that are suspended, and whose record (the published client's second step) has to come by then."""
+    """Suspended members whose record (the published client's second step) has to come by ``record_by``."""
     member = portfolio_members.c
     awaited = (due_times.c.kind == DueKind.RECORD_MISSING.value) & (due_times.c.subject == member.intent_id)
     statement = (

@@ -1,4 +1,4 @@
-"""What is done about the failures of an intent's agents, to and from its row (RFC-0010)."""
+"""Retry policies of intents, to and from their rows (RFC-0010)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from core.openintent.store.tables import retry_policies
 
 @dataclass(frozen=True, slots=True)
 class StoredPolicy:
-    """The policy of one intent. ``id`` stays while it is replaced."""
+    """The policy of one intent. ``id`` stays when it is replaced."""
 
     id: str
     intent_id: str
@@ -25,7 +25,7 @@ class StoredPolicy:
 
 
 def put(tx: Tx, stored: StoredPolicy) -> None:
-    """Set the intent's policy; one that it had is replaced."""
+    """Set or replace the intent's policy."""
     policy = {**asdict(stored.policy), "strategy": stored.policy.strategy.value}
     own = {
         "id": stored.id,

@@ -1,6 +1,6 @@
-"""Subscriptions: which key wants to hear of which events, and where (RFC-0006).
+"""Subscriptions: which key receives which events, and at which URL (RFC-0006).
 
-A row is never changed but to end it (``active``). ``begins_after`` is where the event log stood when it was made.
+A row is only ever changed to end it (``active``). ``begins_after`` is the position in the event log when it was made.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ Place = tuple[datetime, str]
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """``subscriber_id`` is the key whose it is. With neither ``intent_id`` nor ``portfolio_id`` it is of every intent
-    that the key may read. No ``event_types`` are all of them."""
+    """``subscriber_id`` is the key that owns it. With neither ``intent_id`` nor ``portfolio_id`` it covers every
+    intent that the key may read. An empty ``event_types`` means all."""
 
     id: str
     subscriber_id: str
@@ -49,7 +49,7 @@ def get(conn: sa.Connection, subscription_id: str) -> Subscription | None:
 
 
 def end(tx: Tx, subscription_id: str) -> bool:
-    """It hears of nothing any more, and stays to be seen. False if it had ended."""
+    """End it; the row stays visible. False if it had ended."""
     live = (subscriptions.c.id == subscription_id) & subscriptions.c.active
     return tx.conn.execute(subscriptions.update().where(live).values(active=False)).rowcount > 0
 
@@ -59,7 +59,7 @@ def remove(tx: Tx, subscription_id: str) -> None:
 
 
 def remove_ended(tx: Tx, subscriber_id: str, now: datetime) -> None:
-    """Those of a key that hear of nothing any more make room."""
+    """Remove a key's ended subscriptions, to make room."""
     mine = subscriptions.c.subscriber_id == subscriber_id
     tx.conn.execute(subscriptions.delete().where(mine, sa.not_(_live(now))))
 

@@ -1,6 +1,6 @@
-"""The tables of the wing: what intents stand in and depend on, their leases, tasks, failures and due times.
+"""The tables of the wing: containers and dependencies of intents, their leases, tasks, failures and due times.
 
-No container is written when an intent moves: aggregates are worked out when they are read (RFC-0026 §2 rule 1).
+No container is written when an intent moves: aggregates are computed when they are read (RFC-0026 §2 rule 1).
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ def insert_all(tx: Tx, made: Sequence[Task]) -> None:
 
 
 def update(tx: Tx, task: Task) -> None:
-    """Replace the record. Lock its intent, and read it after that."""
+    """Replace the record. Lock its intent first, then read it."""
     values = _columns(task)
     tx.conn.execute(tasks.update().where(tasks.c.id == values.pop("id")).values(**values))
 
@@ -45,7 +45,7 @@ def of_intent(conn: sa.Connection, intent_id: str, *, status: str | None, limit:
 
 @dataclass(frozen=True, slots=True)
 class TaskPlace:
-    """Where a task stands: its intent, and its plan if it has one."""
+    """A task's intent, and its plan if it has one."""
 
     id: str
     status: TaskStatus
@@ -55,7 +55,7 @@ class TaskPlace:
 
 
 def places(conn: sa.Connection, task_ids: Sequence[str], agent: str | None) -> Sequence[TaskPlace]:
-    """Those of ``task_ids`` that there are; with ``agent`` only those of intents that are its."""
+    """Of the ``task_ids`` that exist; with ``agent`` only those of its intents."""
     statement = (
         sa.select(
             tasks.c.id, tasks.c.status, tasks.c.intent_id, tasks.c.plan_id, intents.c.status.label("intent_status")
@@ -73,7 +73,7 @@ def places(conn: sa.Connection, task_ids: Sequence[str], agent: str | None) -> S
 
 
 def dependencies(conn: sa.Connection, task_ids: Sequence[str], agent: str | None) -> Mapping[str, Sequence[str]]:
-    """What each of ``task_ids`` that there is depends on; with ``agent`` only those of intents that are its."""
+    """The dependencies of each of the ``task_ids`` that exist; with ``agent`` only those of its intents."""
     statement = sa.select(tasks.c.id, tasks.c.details).where(tasks.c.id.in_(task_ids))
     if agent is not None:
         statement = statement.join(intents, intents.c.id == tasks.c.intent_id).where(intent_agents.readable_by(agent))

@@ -1,5 +1,5 @@
-"""Workflows and their phases, to and from their rows (RFC-0024). How far one has come is worked out here, when it is
-read: nothing of a workflow is written because a phase has moved (RFC-0026 §2 rule 1)."""
+"""Workflows and their phases, to and from their rows (RFC-0024). Progress is computed when it is read: a phase's
+move writes nothing to its workflow (RFC-0026 §2 rule 1)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ASKED = (suspensions.c.id == intents.c.suspension_id) & (suspensions.c.status =
 
 @dataclass(frozen=True, slots=True)
 class Workflow:
-    """``details`` are what it was started with, and its metadata."""
+    """``details`` are its start values and its metadata."""
 
     id: str
     name: str
@@ -57,7 +57,7 @@ class Workflow:
 
 @dataclass(frozen=True, slots=True)
 class PhaseRecord:
-    """A phase of a workflow, and the intent and the task that it is done by."""
+    """A phase of a workflow, with its intent and task."""
 
     workflow_id: str
     name: str
@@ -71,8 +71,8 @@ class PhaseRecord:
 
 @dataclass(frozen=True, slots=True)
 class PhaseStanding:
-    """A phase as it stands. ``suspended_since`` and ``expires_at`` are those of the open question, if it waits for a
-    person and the question has been put."""
+    """A phase's current state. ``suspended_since`` and ``expires_at`` are those of the open question, if there is
+    one."""
 
     phase: PhaseRecord
     title: str
@@ -110,7 +110,7 @@ def page(conn: sa.Connection, *, agent: str | None, before: Place | None, limit:
 
 
 def standing(conn: sa.Connection, workflow_ids: Sequence[str]) -> Mapping[str, Sequence[PhaseStanding]]:
-    """The phases of each of these workflows, in their order, as they stand."""
+    """The current phases of each of these workflows, in their order."""
     statement = sa.select(
         workflow_phases,
         intents.c.title,
@@ -155,8 +155,8 @@ def phase_of_intent(conn: sa.Connection, intent_id: str) -> PhaseRecord | None:
 
 @dataclass(frozen=True, slots=True)
 class PhaseUpstream:
-    """One whose outputs another takes: ``outputs`` are what its task has given, over its intent's state.
-    ``expires_at`` is when its open question ends, if it has one."""
+    """A phase whose outputs another takes: ``outputs`` are its task's, over its intent's state. ``expires_at`` is
+    when its open question ends, if it has one."""
 
     name: str
     intent_id: str
@@ -197,7 +197,7 @@ def _upstream(row: Any) -> PhaseUpstream:
 
 
 def outputs_given(conn: sa.Connection, intent_id: str) -> Mapping[str, JsonValue]:
-    """What a phase has given by now: its task's output, over its intent's state."""
+    """A phase's outputs so far: its task's, over its intent's state."""
     row = conn.execute(
         sa.select(intents.c.state, tasks.c.output)
         .select_from(workflow_phases)
