@@ -1,4 +1,4 @@
-"""Callbacks to the waiting agent: one signed POST, as Standard Webhooks has it.
+"""Callbacks to the waiting agent: one signed POST by Standard Webhooks.
 
 Source: API.md §5; https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md.
 """
@@ -38,10 +38,10 @@ EVENT_LANE_WIDTH = 8
 
 
 class CallbackAgents:
-    """The port ``core.ports.Agents``. Whatever is neither 2xx nor 410 is tried again, as the relay sees fit.
+    """The port ``core.ports.Agents``. The relay repeats every try whose status is neither 2xx nor 410.
 
-    ``stamps`` is what agents' own clocks show, by which they tell a fresh callback from a stale one; ``clock`` itself
-    unless it is given.
+    ``stamps`` is the time that agents' own clocks show, by which they tell a fresh callback from a stale one; ``clock``
+    itself unless it is given.
     """
 
     lanes = LANES
@@ -77,7 +77,7 @@ class CallbackAgents:
         return check_url(url, self._allow)
 
     async def resume(self, callback: Callback) -> Delivery:
-        """One try. A 2xx is delivered, a 410 refused, all else deferred: the agent knows a repeat by its id."""
+        """One try. A 2xx is delivered, a 410 refused, all else deferred: the agent recognises a repeat by its id."""
         if self._receipts is not None:
             callback = replace(callback, body=await self._receipts.fill(callback.body))
         with self._tracing.resuming(callback) as span:
@@ -120,8 +120,7 @@ class CallbackAgents:
 
 
 def encode(callback: Callback) -> bytes:
-    """The body, byte for byte the same on every try but for its receipt. ASCII, so that any string JSON can hold can be
-    sent."""
+    """The body, the same bytes on every try except for its receipt. ASCII, so that any JSON string can be sent."""
     return json.dumps(callback.body, separators=(",", ":")).encode()
 
 
@@ -137,7 +136,7 @@ def sign(keys: Sequence[bytes], webhook_id: str, timestamp: int, body: bytes) ->
 
 
 def _keys(secrets: Sequence[str]) -> list[bytes]:
-    """The keys behind the secrets that can be read."""
+    """The keys of the valid secrets."""
     found = []
     for secret in secrets:
         text = secret.removeprefix(PREFIX)

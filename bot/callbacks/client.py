@@ -1,9 +1,10 @@
-"""The guarded client: calls to addresses that a client chose. Only the public internet, and what the operator lists.
+"""The guarded HTTP client: calls to addresses that a client chose. Only the public internet, and what the operator
+lists.
 
-What counts is the address that a connection is really made to, when it is made. A name is looked up once for each
-connection, and only checked addresses are handed on; each is checked again when its socket is opened. So a name that
-changes in between (DNS rebinding) gains nothing, nor does one of several addresses tried at once (RFC 8305). TLS still
-verifies the name. Redirects are not followed, cookies are forgotten, the environment's proxies and .netrc are not used.
+The check is on the address of the real connection, when it is made. A name is looked up once for each connection, and
+only checked addresses are handed on; each is checked again when its socket is opened. So a name that changes in between
+(DNS rebinding) gains nothing, nor does one of several addresses tried at once (RFC 8305). TLS still verifies the name.
+Redirects are not followed, cookies are forgotten, the environment's proxies and .netrc are not used.
 
 Source: API.md §5; https://docs.aiohttp.org/en/stable/client_reference.html#aiohttp.TCPConnector; IANA's special-purpose
 address registries (RFC 6890); RFC 6052 (NAT64), RFC 3056 (6to4), RFC 4380 (Teredo), RFC 6761 (localhost).
@@ -63,7 +64,7 @@ PUBLIC_IPV6 = ip_network("2000::/3")
 
 
 def may_reach(address: IPAddress, allow: Iterable[Network]) -> bool:
-    """Whether ``address`` is public or in one of ``allow``, as it is written: a mapped address is not its inner one."""
+    """Whether ``address``, as written, is public or in one of ``allow``: a mapped address is not its inner one."""
     if any(address in network for network in allow):
         return True
     if isinstance(address, IPv6Address) and address not in PUBLIC_IPV6:
@@ -72,7 +73,7 @@ def may_reach(address: IPAddress, allow: Iterable[Network]) -> bool:
 
 
 def literal(host: str) -> list[IPAddress]:
-    """The addresses that ``host`` is by itself, in any notation that the system's resolver takes for one.
+    """The addresses that ``host`` itself denotes, in any notation that the system's resolver accepts.
 
     ``2130706433``, ``0x7f.1``, ``017700000001`` and ``127.1`` are all 127.0.0.1. Empty for a name.
     """
@@ -116,7 +117,7 @@ CAUGHT = tuple(kind for kind, _ in FAILURES)
 
 @dataclass(frozen=True, slots=True)
 class HttpReply:
-    """What came back, a redirect or an error included. The names of ``headers`` are found in any case."""
+    """A reply, even a redirect or an error. The names of ``headers`` are found in any case."""
 
     status: int
     headers: Mapping[str, str]
@@ -130,13 +131,13 @@ class Unanswered:
 
 
 class AddressRefused(OSError):
-    """The address may not be reached from here. An ``OSError``, for so aiohttp takes it as a failure to connect."""
+    """The address must not be reached. An ``OSError``, so that aiohttp treats it as a failure to connect."""
 
 
 def check_url(url: str, allow: Sequence[Network] = ()) -> str | None:
     """Why ``url`` may not be called, as one sentence; ``None`` if it may. Names are not looked up.
 
-    A name that leads out of bounds, or nowhere yet, is found out when it is called.
+    A name that resolves to a forbidden address, or to none yet, is found when it is called.
     """
     if len(url) > LONGEST_URL:
         return f"A URL has at most {LONGEST_URL} characters."
@@ -189,7 +190,7 @@ async def resolve(host: str, port: int) -> Sequence[str]:
 
 
 class _Resolver(AbstractResolver):
-    """Names lead to checked addresses only, as literals: nobody looks them up again."""
+    """Resolves names to checked addresses, as literals: they are not looked up again."""
 
     def __init__(self, allow: Sequence[Network], resolve: Resolve) -> None:
         self._allow = tuple(allow)
@@ -249,12 +250,12 @@ class _Sockets:
 
 @cache
 def _authorities() -> ssl.SSLContext:
-    """Whom TLS believes: certifi's authorities, for a host may have none. Loading them takes as long as many calls."""
+    """TLS trusts certifi's authorities, because a host may have none. Loading them takes as long as many calls."""
     return httpx.create_ssl_context()
 
 
 class GuardedClient:
-    """Posts to strangers. Every connection goes to a checked address; a call is over after ``timeout``. At most
+    """Posts to strangers. Every connection goes to a checked address; a call ends after ``timeout``. At most
     ``connections`` are in use, and about ``kept`` idle ones are open beside them."""
 
     def __init__(
@@ -276,7 +277,7 @@ class GuardedClient:
         self._sessions: dict[bool, aiohttp.ClientSession] = {}
 
     async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> HttpReply | Unanswered:
-        """One request. ``headers`` are all there are but Host and Content-Length."""
+        """One request. ``headers`` are all of them except Host and Content-Length."""
         try:
             target = _target(url)
         except (httpx.InvalidURL, ValueError):
@@ -294,7 +295,7 @@ class GuardedClient:
             await self._sessions.popitem()[1].close()
 
     def _session(self) -> aiohttp.ClientSession:
-        """One that keeps its connections, or one that doesn't where too many are open already.
+        """A session that keeps its connections, or one that doesn't if too many are open already.
 
         aiohttp limits the connections in use, not the idle ones: many hosts, called once each, would leave one each.
         """
@@ -304,7 +305,7 @@ class GuardedClient:
         return self._sessions[crowded]
 
     def _opened(self, kept_seconds: float | None) -> aiohttp.ClientSession:
-        """A session belongs to the loop that is running, so that none is opened before the first call."""
+        """A session belongs to the running loop, so none is opened before the first call."""
         connector = aiohttp.TCPConnector(
             limit=self._connections,
             force_close=kept_seconds is None,
@@ -333,7 +334,7 @@ def _reason(error: Exception) -> str:
 
 
 async def _finish(response: aiohttp.ClientResponse) -> None:
-    """Read the rest, up to a limit. The status has said everything: a body that breaks off changes nothing."""
+    """Read the rest, up to a limit. Only the status matters: a body that breaks off changes nothing."""
     left = MOST_READ
     try:
         async with asyncio.timeout(READ_SECONDS):

@@ -1,9 +1,9 @@
-"""The heartbeat: a URL is pinged for as long as all is well, and somebody else notices when it is not.
+"""The heartbeat: pings a URL as long as all is well, so that an outside monitor notices when it is not.
 
-All is well while a look at everything due has just ended and nothing is overdue after it: no question, no message, no
-message that has been in hand for longer than any try takes. A channel that refuses or defers does not stop the ping,
-since its messages are tried when they are due. A dead process, a database that is away and a lane that hangs do.
-Services like healthchecks.io expect just that: a GET for each period, and a grace of at least one period more.
+All is well if a look at everything due has just ended and nothing is overdue after it: no question, no message, and no
+message in hand for longer than any try takes. A channel that refuses or defers does not stop the ping, since its
+messages are tried when they are due. A dead process, a database that is away and a lane that hangs do. Services like
+healthchecks.io expect just that: a GET for each period, and a grace of at least one period more.
 
 Source: API.md §8, ``alerts``.
 """
@@ -43,7 +43,7 @@ class Heartbeat:
         self._fell_silent = False
 
     def looked(self) -> None:
-        """Everything that was due has been looked at."""
+        """A look at everything due has ended."""
         now = self._clock.now()
         if self._asked_at is not None and timedelta(0) <= now - self._asked_at < self._period:
             return
@@ -60,7 +60,7 @@ class Heartbeat:
         await self._client.aclose()
 
     async def _beat(self, now: datetime) -> None:
-        """Ask what is overdue, and ping if nothing is; a silence and its end are one line each."""
+        """Ask what is overdue, and ping if nothing is. A silence logs one line, its end another."""
         reason = await self._late(now) or await self._ping()
         if reason is not None and not self._fell_silent:
             log.warning("heartbeat.silent", reason=reason)
@@ -69,14 +69,14 @@ class Heartbeat:
         self._fell_silent = reason is not None
 
     async def _late(self, now: datetime) -> str | None:
-        """What is overdue, as a word for the log."""
+        """The overdue thing, as a word for the log."""
         try:
             return await self._database.read(lambda conn: outbox.overdue(conn, now, OVERDUE))
         except Exception as failure:  # noqa: BLE001 (whatever it was, nobody can say that all is well)
             return type(failure).__name__
 
     async def _ping(self) -> str | None:
-        """Why the ping did not get through, ``None`` if it did. The URL is a secret, and no part of the reason."""
+        """Why the ping failed, ``None`` if it did not. The URL is a secret, and not part of the reason."""
         try:
             response = await self._client.get(self._url)
         except http.CAUGHT as failure:

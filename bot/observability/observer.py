@@ -1,7 +1,7 @@
-"""The observer of core's work: one log line and one count for whatever happens.
+"""The observer of core: one log line and one count for each event.
 
 A line is named after the event in the intent's log and names its question by ``ref``; its fields come from closed sets.
-What was asked, what was answered and by whom is in the database, for those who may read it.
+Questions, answers and people are only in the database, for those who may read it.
 
 Source: HOUSE.md, "Logs and metrics".
 """
@@ -77,7 +77,7 @@ def line_name(event_type: str) -> str:
 
 
 def _fields(suspension: Suspension, event: Event) -> dict[str, Any]:
-    """What may be told of ``event``: numbers, and words of ours."""
+    """The loggable fields of ``event``: numbers, and our own words."""
     payload = event.payload
     found: dict[str, Any] = {
         "attempt": payload.get("attempt", suspension.attempt),

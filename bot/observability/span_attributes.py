@@ -1,4 +1,4 @@
-"""The attributes that OpenArmature gives to the spans of a suspension, and of its resume.
+"""OpenArmature's attributes for the spans of a suspension, and of its resume.
 
 ``openarmature.suspension.signal_id``, ``openarmature.invocation_id``, ``openarmature.correlation_id`` and
 ``openarmature.outcome``; a question that was asked with none of the three ids has none of them. The signal's metadata
@@ -30,7 +30,7 @@ _INT64 = range(-(2**63), 2**63)
 
 
 def of_suspension(resume: Resume, *, with_metadata: bool) -> dict[str, Attribute]:
-    """What the span says in which the suspension was stored; nothing if it is none of OpenArmature's."""
+    """The attributes of the span that stored the suspension; empty if it is not OpenArmature's."""
     found = _ids(resume.signal_id, resume.invocation_id, resume.correlation_id)
     if not found:
         return {}
@@ -39,9 +39,9 @@ def of_suspension(resume: Resume, *, with_metadata: bool) -> dict[str, Attribute
 
 
 def of_resume(data: Mapping[str, JsonValue]) -> dict[str, Attribute]:
-    """What the span says in which the agent is called back with ``data`` (API.md §5).
+    """The attributes of the span that calls the agent back with ``data`` (API.md §5).
 
-    How the resumed invocation ends is not known here, so there is no ``openarmature.outcome``.
+    The end of the resumed invocation is not known here, so there is no ``openarmature.outcome``.
     """
     return _ids(*(data.get(name) for name in ("signal_id", "invocation_id", "correlation_id")))
 

@@ -1,8 +1,8 @@
-"""Telemetry: how logs and metrics are set up, what a log line may not hold, and every metric there is.
+"""Telemetry: sets up logs and metrics, filters what a log line may not hold, and defines every metric.
 
 Questions, context, answers, tokens and addresses are not logged. Our code does not log them; the filters here are the
-net under it, and under the libraries that would. An exception is logged by its kind and place, causes included, and
-never by its message: messages are made of values (pydantic's has the whole input, a driver's the parameters).
+second defence, also against libraries. An exception is logged by its kind and place, causes included, and never by its
+message: messages contain values (pydantic's has the whole input, a driver's the parameters).
 
 Source: HOUSE.md, "Logs and metrics"; prometheus.io/docs/practices/naming (base units, no ids in labels).
 """
@@ -32,7 +32,7 @@ _CONTEXT = "While that was handled, this happened:"
 
 
 def without_messages(exc_info: ExcInfo) -> str:
-    """Python's own traceback, oldest cause first, with nothing behind the names of the exceptions."""
+    """Python's own traceback, oldest cause first, with only the names of the exceptions."""
     return "\n".join(_lines(exc_info[1], set()))
 
 
@@ -95,12 +95,12 @@ _LIBRARIES: Final[Mapping[str, int]] = {
 
 
 def _weighs_enough(record: logging.LogRecord) -> bool:
-    """A filter of the handler, since libraries set the levels of their loggers themselves (slack_bolt does)."""
+    """A filter of the handler, because libraries set their loggers' levels themselves (slack_bolt does)."""
     return record.levelno >= _LIBRARIES.get(record.name.partition(".")[0], logging.NOTSET)
 
 
 def hide(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """A structlog processor: fields that may not be logged, and secrets and addresses within text, are hidden."""
+    """A structlog processor that hides fields that may not be logged, and secrets and addresses within text."""
     return {key: HIDDEN if _is_forbidden(key) else _masked(value) for key, value in event.items()}
 
 
@@ -127,7 +127,7 @@ def _masked(value: Any) -> Any:
 
 
 def _first_line(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """What a library says below its first line is what it was working on: asyncio's has the exception's own words."""
+    """A library's further lines have the data it was working on: asyncio's has the exception's own words."""
     event["event"] = str(event["event"]).strip().partition("\n")[0]
     return event
 
@@ -199,7 +199,7 @@ CHANNELS: Final = ("slack", "email", "pagerduty", "agents", "subscribers")
 
 
 class HttpRefusal(StrEnum):
-    """Why a connection is ended, or a request on it turned away; the label of a metric."""
+    """Why a connection is ended, or a request on it refused; the label of a metric."""
 
     CROWDED = "crowded"
     """There are as many as there may be, and nobody gives way."""
@@ -229,7 +229,7 @@ _MACHINES = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 30
 
 
 class Metrics:
-    """Everything that is counted. Each series is shown from the start, at zero."""
+    """All metrics. Each series is shown from the start, at zero."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
@@ -261,7 +261,7 @@ class Metrics:
         self._refused = counter("http_refused", "Connections and requests that were turned away, by reason", ["reason"])
 
     def open(self, count: int | None) -> None:
-        """How many questions wait now; ``None`` if the database does not say."""
+        """How many questions are open; ``None`` if the database does not say."""
         self._open.set(nan if count is None else count)
         self._database.set(count is not None)
 
@@ -270,7 +270,7 @@ class Metrics:
         self._attempts.labels(_one_of(CHANNELS, channel)).inc()
 
     def resolution(self, resolution: str, seconds: float) -> None:
-        """A question ended, so long after it was asked. Only answers have an answer time."""
+        """A question ended ``seconds`` after it was asked. Only answers have an answer time."""
         self._resolutions.labels(_one_of(RESOLUTIONS, resolution)).inc()
         if resolution == "responded":
             self._answer_seconds.observe(seconds)
@@ -292,11 +292,11 @@ class Metrics:
         self._ready.set(is_ready)
 
     def inbound(self, way: str, *, is_connected: bool) -> None:
-        """Whether this process hears from a way in that is not brought here by HTTP."""
+        """Whether this process is connected to a way in other than HTTP."""
         self._inbound.labels(_one_of(WAYS_IN, way)).set(is_connected)
 
     def disk(self, free: int) -> None:
-        """So many bytes are free where the database's file is."""
+        """Free bytes on the disk of the database's file."""
         self._disk.set(free)
 
     def callback_died(self) -> None:
@@ -310,17 +310,16 @@ class Metrics:
         self._quarantined.labels(_one_of(UNREADABLE, reason)).inc()
 
     def request_refused(self, reason: str) -> None:
-        """A connection was ended, or a request turned away, for what it takes up (``bot/front/admission.py``)."""
+        """A connection was ended, or a request refused, for its use of resources (``bot/front/admission.py``)."""
         self._refused.labels(_one_of(REFUSALS, reason)).inc()
 
     def exposition(self) -> tuple[bytes, str]:
-        """What ``GET /metrics`` answers: the body and its content type."""
+        """The reply to ``GET /metrics``: the body and its content type."""
         self._lay_down()
         return generate_latest(self._registry), CONTENT_TYPE_LATEST
 
     def _lay_down(self) -> None:
-        """Make the series that nothing has counted yet: they take longer than all else here, so not before somebody
-        asks."""
+        """Create the uncounted series: they take longer than all else here, so only when asked for."""
         for refusal in REFUSALS:
             self._refused.labels(refusal)
         for door in DOORS:

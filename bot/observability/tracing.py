@@ -1,10 +1,10 @@
-"""Spans for whoever watches agents with OpenTelemetry: one where a question is asked, one for each try to call back.
+"""Spans for OpenTelemetry: one when a question is asked, one for each try to call back.
 
 Between the two lie hours, days and restarts, so they are two traces, and the second has a link to the first. The
-suspend span's context is kept with the question as a ``traceparent`` (W3C Trace Context). What is asked and answered
-is in no span. The attributes that OpenArmature names are in ``span_attributes``.
+suspend span's context is stored with the question as a ``traceparent`` (W3C Trace Context). No span has a question or
+an answer. OpenArmature's attributes are in ``span_attributes``.
 
-This file knows nothing of OpenTelemetry, whose SDK is an extra: ``tracing_otel`` is imported if it is configured.
+This file does not import OpenTelemetry, whose SDK is an extra: ``tracing_otel`` is imported if it is configured.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"
 
 
 class AskSpan(Protocol):
-    """The request to suspend, while it is served."""
+    """The span of a request to suspend."""
 
     @property
     def traceparent(self) -> str | None:
-        """The span's own context, to be kept with the question."""
+        """The span's own context, to store with the question."""
         ...
 
     def asked(self, suspension: Suspension) -> None:
@@ -43,7 +43,7 @@ class ResumeSpan(Protocol):
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """What the request to the agent carries, so that its spans join this one."""
+        """The headers for the request to the agent, so that its spans join this one."""
         ...
 
     def ended(self, outcome: Delivery) -> None: ...
@@ -59,7 +59,7 @@ class Tracing(Protocol):
         ...
 
     def close(self) -> None:
-        """Export what is left, within a few seconds. Blocks."""
+        """Export the remaining spans, within a few seconds. Blocks."""
         ...
 
 
@@ -93,11 +93,11 @@ NO_TRACING: Tracing = _NoTracing()
 
 
 def tracing_of(endpoint: str | None, environ: Mapping[str, str], *, signal_metadata: bool = False) -> Tracing:
-    """Spans to ``telemetry.otlp_endpoint``, or to where OpenTelemetry's own variables say. ``signal_metadata`` is
+    """Spans to ``telemetry.otlp_endpoint``, or to the endpoint in OpenTelemetry's own variables. ``signal_metadata`` is
     ``telemetry.signal_metadata``.
 
     Raises :class:`ConfigError` if our own setting asks for spans and the extra is not installed. The variables are
-    often set for all of a machine: then a line in the log has to do.
+    often set for a whole machine: then a line in the log has to do.
     """
     if _is_off(environ) or (endpoint is None and not any(environ.get(name) for name in ENDPOINTS)):
         return NO_TRACING

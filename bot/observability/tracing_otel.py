@@ -1,4 +1,4 @@
-"""Spans by OpenTelemetry. Imported if it is configured, and the extra ``otel`` installed; see ``tracing.py``.
+"""Spans by OpenTelemetry. Imported if it is configured and the extra ``otel`` is installed; see ``tracing.py``.
 
 Source: https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/;
 https://www.w3.org/TR/trace-context/.
@@ -65,7 +65,7 @@ class _ResumeSpan:
 
 
 class OtelTracing:
-    """Implements :class:`Tracing`. Exceptions are no part of a span: their messages hold values.
+    """Implements :class:`Tracing`. Exceptions are not part of a span: their messages hold values.
 
     ``signal_metadata``: whether the metadata of a signal becomes attributes (``telemetry.signal_metadata``).
     """
@@ -135,7 +135,7 @@ def _written(span: Span) -> dict[str, str]:
 
 
 def _about(callback: Callback) -> dict[str, Attribute]:
-    """Words of ours, numbers, and the ids by which OpenArmature's spans are found."""
+    """Our own words, numbers, and the ids by which OpenArmature's spans are found."""
     data = callback.body.get("data")
     said = data if isinstance(data, dict) else {}
     found = {"ref": callback.ref, "channel": said.get("channel"), "resolution": said.get("resolution")}

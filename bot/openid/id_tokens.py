@@ -1,7 +1,7 @@
-"""ID tokens: whether one was made by the provider, for us, for this sign-in, and still counts. Pure.
+"""ID tokens: verifies that the provider made one for us and for this sign-in, and that it is still valid. Pure.
 
 Only asymmetric signatures are taken: with a symmetric one, the provider's public key would be a secret that everybody
-has. A provider's keys that are for something else, or of a kind that is not known here, are passed over.
+has. A provider's keys for other uses, or of an unknown kind, are ignored.
 
 Source: OpenID Connect Core 1.0 §3.1.3.7, §3.1.3.8; RFC 7517; RFC 8725 §2.1, §3.
 """
@@ -45,7 +45,8 @@ def keys_in(document: Claims) -> KeySet:
 
 
 def is_signed_by_one_of(id_token: str, keys: KeySet) -> bool:
-    """Whether the key that ``id_token`` names is among ``keys``. One that names none may be signed by the only key."""
+    """Whether the key that ``id_token`` names is among ``keys``. A token that names none may be signed by the only
+    key."""
     head, _, _ = id_token.partition(".")
     try:
         header = json.loads(base64.urlsafe_b64decode(head + "=" * (-len(head) % 4)))
@@ -56,7 +57,7 @@ def is_signed_by_one_of(id_token: str, keys: KeySet) -> bool:
 
 
 def verified(id_token: str, keys: KeySet, expected: Expected, now: datetime) -> Claims:
-    """What a genuine ID token says. Raises :class:`ProviderFailure` for any other."""
+    """The claims of a genuine ID token. Raises :class:`ProviderFailure` for any other."""
     options: Any = {
         "iss": {"essential": True, "value": expected.issuer},
         "aud": {"essential": True, "value": expected.client_id},
@@ -77,7 +78,7 @@ _CLAIMS = frozenset({"iss", "sub", "aud", "exp", "iat", "nbf", "nonce", "azp", "
 
 
 def _code(wrong: Exception) -> str:
-    """What is wrong, without what the token says: ``bad_signature``, ``invalid_claim_nonce``."""
+    """The error, without the token's content: ``bad_signature``, ``invalid_claim_nonce``."""
     error = str(getattr(wrong, "error", "") or "malformed")
     claim = str(getattr(wrong, "claim", "") or "")
     text = f"{error}_{claim}" if claim in _CLAIMS else error

@@ -1,7 +1,7 @@
-"""Whose of the directory somebody is, by what a provider says of them. Pure.
+"""The directory's identity of a person, by a provider's claims. Pure.
 
 A person is found by an e-mail address that the provider vouches for, or by the Slack account that the directory names.
-A name, a subject or an address that is merely stated says nothing: whoever has an account there can state any.
+A name, a subject or an unverified address says nothing: anybody with an account there can state any.
 
 Source: OpenID Connect Core 1.0 §5.1, §5.7; https://docs.slack.dev/authentication/sign-in-with-slack.
 """
@@ -23,7 +23,7 @@ _YES = (True, "true", "1")
 
 
 class SignInRefusal(StrEnum):
-    """Why nobody is signed in, although the provider knows who it is."""
+    """Why a person is not signed in, although the provider knows them."""
 
     UNVERIFIED = "unverified_email"
     NO_MAIL = "no_email"
@@ -34,7 +34,7 @@ class SignInRefusal(StrEnum):
 def person_of(
     claims: Claims, registration: Registration, responders: Responders, is_known: Callable[[str], bool]
 ) -> str | SignInRefusal:
-    """The identity of whoever ``claims`` are about; ``is_known`` says whether somebody may sign in at all."""
+    """The identity of the person in ``claims``; ``is_known`` says whether an identity may sign in at all."""
     if registration.team is not None:
         return _of_slack(claims, registration, responders, is_known)
     return _of_mail(claims, registration, is_known)
@@ -54,8 +54,9 @@ def _of_mail(claims: Claims, registration: Registration, is_known: Callable[[str
 def _of_slack(
     claims: Claims, registration: Registration, responders: Responders, is_known: Callable[[str], bool]
 ) -> str | SignInRefusal:
-    """Another workspace's admin may give its accounts any address, so it has to be ours. An account that the directory
-    names counts by itself; the address of a person whose account is another one does not."""
+    """Another workspace's admin may give its accounts any address, so the workspace has to be ours. An account that
+    the directory names counts by itself. If the directory names another account for a person, their address does not
+    count."""
     if claims.get(SLACK_TEAM) != registration.team:
         return SignInRefusal.OTHER_TEAM
     account = claims.get(SLACK_USER)

@@ -1,7 +1,7 @@
-"""A provider: where a sign-in goes, and what the provider then says of whoever came back. All its I/O.
+"""An OpenID provider: the sign-in URL, and the claims of the person who came back. All its I/O.
 
-The issuer is the configuration's, never a caller's, so that it may be on this machine or in our own network. Its
-answers have to be short and in time, and name no address in plain text unless the issuer's own is. What it publishes is
+The issuer comes from the configuration, never from a caller, so that it may be on this machine or in our own network.
+Its replies have to be short and in time, and name no address in plain text unless the issuer's own is. Its metadata is
 fetched when the first person signs in, not when the service starts.
 
 Source: OpenID Connect Discovery 1.0 §4; OpenID Connect Core 1.0 §3.1, §5.3; RFC 6749 §4.1; RFC 7636; RFC 9207;
@@ -36,7 +36,7 @@ SCOPE = "openid email profile"
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What a provider publishes of itself. ``names_itself``: its answers say from whom they are (RFC 9207)."""
+    """A provider's metadata. ``names_itself``: its responses name their issuer (RFC 9207)."""
 
     issuer: str
     authorization_endpoint: str
@@ -62,7 +62,7 @@ class Provider:
         self._asking = asyncio.Lock()
 
     async def authorization_url(self, redirect_uri: str, state: str, nonce: str, verifier: str) -> str:
-        """Where somebody's browser goes to sign in. Raises :class:`ProviderFailure`."""
+        """The URL at which a browser signs in. Raises :class:`ProviderFailure`."""
         await _load()
         from authlib.oauth2.rfc6749.parameters import prepare_grant_uri
         from authlib.oauth2.rfc7636 import create_s256_code_challenge
@@ -79,7 +79,7 @@ class Provider:
         return url
 
     async def claims(self, code: str, redirect_uri: str, nonce: str, verifier: str) -> Claims:
-        """What the provider says of whoever brought ``code``. Raises :class:`ProviderFailure`."""
+        """The claims of the person who brought ``code``. Raises :class:`ProviderFailure`."""
         await _load()
         from bot.openid.id_tokens import verified
 
@@ -105,11 +105,12 @@ class Provider:
         return {**claims, **more}
 
     def _sends_challenge(self, published: Published) -> bool:
-        """Slack documents no PKCE; who does not know it has to pass it over, and any other provider is sent it."""
+        """Slack gets a PKCE challenge only if it publishes that it knows PKCE: it documents none. Any other provider
+        gets one, and has to ignore it if it does not know PKCE."""
         return published.knows_pkce or self.registration.team is None
 
     def _authenticated(self, published: Published, fields: Mapping[str, str]) -> dict[str, Any]:
-        """A request by which we prove who we are. Source: RFC 6749 §2.3.1."""
+        """A request with our client credentials. Source: RFC 6749 §2.3.1."""
         own = self.registration
         if not published.takes_basic:
             return {"data": {**fields, "client_id": own.client_id, "client_secret": own.client_secret}}
@@ -118,7 +119,7 @@ class Provider:
     # --- What it publishes ----------------------------------------------------------------------------------------
 
     async def published(self) -> Published:
-        """Fetched if it is not known, or has been known for long. Raises :class:`ProviderFailure`."""
+        """Fetched if unknown or old. Raises :class:`ProviderFailure`."""
         async with self._asking:
             now = self._clock.now()
             if self._published is None or self._published_at is None or now - self._published_at > FRESH:
@@ -144,7 +145,7 @@ class Provider:
         )
 
     def _address(self, found: Claims, name: str) -> str:
-        """An address that the provider publishes: over TLS, unless it is on this machine as its issuer is."""
+        """An address in the metadata: over TLS, unless it is on this machine as its issuer is."""
         address = found.get(name)
         if not isinstance(address, str):
             raise ProviderFailure(f"no_{name}")
@@ -155,7 +156,7 @@ class Provider:
         return address
 
     async def _keys_for(self, id_token: str, published: Published) -> Any:
-        """The provider's keys; fetched again if ``id_token`` names one that is not among them."""
+        """The provider's keys; fetched again if the key of ``id_token`` is not among them."""
         from bot.openid.id_tokens import is_signed_by_one_of, keys_in
 
         async with self._asking:

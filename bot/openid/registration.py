@@ -1,4 +1,4 @@
-"""A registration at a provider, what an ID token has to say for it, and how a sign-in fails."""
+"""A registration at a provider, the expected claims of an ID token, and the errors of a sign-in."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ Claims = Mapping[str, Any]
 
 
 class ProviderFailure(Exception):
-    """A provider did not say who somebody is, or not so that it counts. ``reason`` is a stable code for the log;
-    ``is_away``: it may work in a minute."""
+    """A provider did not say who a person is, or not validly. ``reason`` is a stable code for the log; ``is_away``:
+    it may work in a minute."""
 
     def __init__(self, reason: str, *, is_away: bool = False) -> None:
         super().__init__(reason)
@@ -21,7 +21,7 @@ class ProviderFailure(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What an ID token has to say. ``access_token`` came with it."""
+    """The expected claims of an ID token. ``access_token`` came with it."""
 
     issuer: str
     client_id: str
@@ -31,8 +31,8 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """How we are known to a provider. ``key`` is its name in our addresses, ``name`` what people are shown; ``team`` is
-    the Slack workspace, for Slack alone. ``says_verified`` is the claim by which it vouches for an e-mail address."""
+    """Our registration at a provider. ``key`` is its name in our URLs, ``name`` the one for people; ``team`` is the
+    Slack workspace, only for Slack. ``says_verified`` is the claim by which it vouches for an e-mail address."""
 
     key: str
     name: str

@@ -1,8 +1,8 @@
 """The allow-list: which references ``recipients.allow`` lets this service ask.
 
-Patterns match whatever the case. Of somebody in the directory they mean the person, by whichever address;
-of anybody else the address to which mail would go. ``*@example.com`` covers ``email:`` forms too, since whoever may be
-asked everywhere may be asked by mail; ``email:*@example.com`` covers mail alone, not the person.
+Patterns ignore case. For a person in the directory they match any of the person's addresses; for anybody else the
+address to send mail to. ``*@example.com`` covers ``email:`` forms too, because a person who may be asked everywhere may
+be asked by mail; ``email:*@example.com`` covers only mail.
 
 Source: API.md §2, "Whom to ask"; RFC-0026 §11.
 """
@@ -38,13 +38,13 @@ def allow_list(
 
 
 def _spelled(pattern: str) -> str:
-    """As references are spelled: in lower case, its domain as the DNS has it."""
+    """The pattern in the spelling of references: lower case, the domain in its DNS form."""
     name, at, domain = pattern.lower().rpartition("@")
     return f"{name}@{comparable_domain(domain)}" if at and not domain.isascii() else pattern.lower()
 
 
 def _forms(recipient: Recipient, people: Mapping[str, Person], owners: Mapping[str, str]) -> Collection[str]:
-    """What a pattern may match to allow ``recipient``."""
+    """The forms of ``recipient`` that a pattern may match."""
     match recipient.kind:
         case RecipientKind.PERSON:
             person = people.get(owners.get(recipient.identity, recipient.identity))

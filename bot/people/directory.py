@@ -1,8 +1,8 @@
-"""The directory: who people are, where they are reached, and whom this service may ask. No network call, but to ask
-who is on call.
+"""The directory: who people are, where they are reached, and whom this service may ask. Its only network call asks who
+is on call.
 
-Everybody in ``people`` is in it, and everybody whom a group of ``groups`` names, who is then known by e-mail alone.
-Whoever has no ``slack_user_id`` there is reached in Slack as soon as Slack has said which account has their e-mail
+It has everybody in ``people``, and everybody whom a group in ``groups`` names, who are known only by e-mail. A person
+without a ``slack_user_id`` is reached in Slack once Slack has said which account has their e-mail
 (``bot.people.slack_accounts``).
 
 Source: API.md §2, "Whom to ask" and "Who may answer"; RFC-0026 §11.
@@ -50,7 +50,7 @@ ShutOut = Callable[[str], bool]
 
 @dataclass(frozen=True, slots=True)
 class _Contents:
-    """What the configuration says of people, looked up once. Read whole, and replaced whole."""
+    """The configuration's facts about people, indexed. Read and replaced as a whole."""
 
     settings: Settings
     accounts: Accounts
@@ -117,7 +117,7 @@ class Directory:
         self._now = _Contents.of(settings, accounts, on_calls)
 
     def become(self, settings: Settings, accounts: Accounts | None = None, on_calls: OnCalls | None = None) -> None:
-        """Hold what ``settings`` say, from now on and all at once: transactions read it from threads of their own."""
+        """Use ``settings`` from now on, all at once: transactions read them from their own threads."""
         self._now = _Contents.of(settings, accounts, on_calls)
 
     def identity_of(self, name: str) -> str:
@@ -125,8 +125,9 @@ class Directory:
         return self._now.owners.get(identity, identity)
 
     def allowed(self, reference: str) -> bool:
-        """Whether this service may ask ``reference``, by ``recipients.allow`` or, absent that, by the directory. What
-        the configuration itself names (a channel's default, a rung of the platform's ladder) it always may."""
+        """Whether this service may ask ``reference``, by ``recipients.allow`` or, without one, by the directory. A
+        reference in the configuration itself (a channel's default, a rung of the platform's ladder) is always
+        allowed."""
         now = self._now
         if now.allows is not None:
             return now.allows(reference)
@@ -136,10 +137,10 @@ class Directory:
     def addresses(self, reference: str, channel: str) -> Sequence[Address]:
         """Where ``reference`` is reached on ``channel``, each place once; empty if it is not.
 
-        Any mailbox is reached by mail, in the directory or not; somebody of the directory in the mailbox that it has
-        of them, whatever sub-address was written. On PagerDuty a person is their own integration if
-        the directory has its routing key; else the default service, which pages whoever is on call, as it does for a
-        group, and is nobody's in particular then.
+        Any mailbox is reached by mail, in the directory or not. A person of the directory gets it at the mailbox there,
+        whatever sub-address was written. On PagerDuty a person is their own integration if the directory has its
+        routing key. Otherwise it is the default service, as for a group: it pages the person on call, and belongs to
+        nobody in particular.
         """
         recipient = parse_recipient(reference)
         found: Iterable[Address | None]
@@ -179,8 +180,8 @@ class Directory:
         return None
 
     def surely_asks(self, reference: str, channel: str) -> bool:
-        """On PagerDuty a person without an integration of their own is called to the incident, if that is set up.
-        Whoever is on call may have no account in Slack; everybody has a mailbox."""
+        """On PagerDuty a person without their own integration is called to the incident, if that is set up. A person
+        on call may have no account in Slack; everybody has a mailbox."""
         recipient, pager = parse_recipient(reference), self._now.settings.pagerduty
         is_schedule = recipient.kind is RecipientKind.SCHEDULE
         if channel == "slack":
@@ -192,7 +193,7 @@ class Directory:
         )
 
     def _at(self, recipient: Recipient) -> Address | None:
-        """An address that was written as one."""
+        """The address that was written as one."""
         channel, value = recipient.kind.value, recipient.value
         match recipient.kind:
             case RecipientKind.SLACK if value.startswith("S"):  # is mentioned in the default channel, if there is one
@@ -211,9 +212,9 @@ class Directory:
         return _defaults(self._now.settings, self._now.services, channel)
 
     def answers_to(self, reference: str, actor: Actor) -> bool:
-        """Whether ``reference`` means ``actor``. A Slack channel and a PagerDuty service mean nobody; a Slack user
-        group its members of the last minute, so see to it before that they are known; or whom the door has just found
-        in it (:attr:`Actor.proven`)."""
+        """Whether ``reference`` means ``actor``. A Slack channel and a PagerDuty service mean nobody. A Slack user
+        group means its members of the last minute, which have to be loaded before, or a person just found in it
+        (:attr:`Actor.proven`)."""
         recipient = parse_recipient(reference)
         return str(recipient) in actor.proven or self._means(recipient, actor)
 
@@ -238,8 +239,8 @@ class Directory:
                 assert_never(unknown)
 
     def references_to(self, actor: Actor) -> Collection[str]:
-        """What a reference that means ``actor`` may begin with: :meth:`answers_to` says yes to no other. Who is in a
-        Slack user group only Slack knows, who is on call only PagerDuty: any of them may be theirs."""
+        """The possible beginnings of a reference that means ``actor``: :meth:`answers_to` says yes to no other. Only
+        Slack knows a user group's members, and only PagerDuty who is on call: any of these references may be theirs."""
         identity, person = actor.identity, self._now.people.get(actor.identity)
         called = sorted(person.identities) if person is not None else (identity,)
         mailboxes = [one for name in called for one in _beginnings(name)]
@@ -253,11 +254,11 @@ class Directory:
         return map(self._now.accounts.known_user, (identity,) if person is None else person.mailboxes)
 
     def _slack_mailbox(self, person: Person) -> str | None:
-        """The first of their mailboxes that an account in Slack is known to have."""
+        """The first of their mailboxes with a known account in Slack."""
         return next((one for one in person.mailboxes if self._now.accounts.known_user(one)), None)
 
     def people(self, reference: str) -> Collection[str]:
-        """Whom :meth:`answers_to` would say yes to; of a Slack user group those who were in it when last seen."""
+        """The people for whom :meth:`answers_to` says yes; of a Slack user group its last known members."""
         recipient = parse_recipient(reference)
         match recipient.kind:
             case RecipientKind.PERSON | RecipientKind.EMAIL:
@@ -308,10 +309,11 @@ class Directory:
         return self._named(on_calls.known(schedule))
 
     def _named(self, on_call: Iterable[OnCallUser]) -> tuple[str, ...]:
-        """Who they are: the directory's person for the account, else its mailbox if that is nobody else's.
+        """Their identities: the directory's person for the account, else its mailbox if no other person has it.
 
-        Whoever runs PagerDuty says who is on call, and not whom this service may ask: a stranger has to be on its
-        allow-list."""
+        PagerDuty's administrators say who is on call, and not whom this service may ask: a stranger has to be on its
+        allow-list.
+        """
         found = dict.fromkeys(named for one in on_call if (named := self._of_account(one)) is not None)
         return tuple(named for named in found if named in self._now.people or self._may_be_asked(named))
 
@@ -339,7 +341,7 @@ class Directory:
         return actor.person is not None or bool(actor.roles)
 
     def actor(self, identity: str) -> Actor:
-        """Whoever has this identity, with the roles of the API key of that name: an operator is one in Slack too."""
+        """The actor with this identity and the roles of the API key of that name: an operator is one in Slack too."""
         name = self.identity_of(identity)
         now = self._now
         person = now.people.get(name)
@@ -350,7 +352,7 @@ class Directory:
         return Actor(name, roles, person=person, reads_own=reads_own)
 
     def actor_at(self, channel: str, address: str) -> Actor | None:
-        """Whoever is known by ``address``. A mailbox is an identity by itself; other addresses need the directory."""
+        """The actor with ``address``. A mailbox is an identity by itself; other addresses need the directory."""
         match channel:
             case "slack":
                 identity = self._slack_identity(address)
@@ -364,7 +366,7 @@ class Directory:
         return None if person is None else self.actor(person.email)
 
     def _slack_identity(self, user_id: str) -> str | None:
-        """Whoever has this Slack account, as far as the directory or a key names them."""
+        """The owner of this Slack account, if the directory or a key names it."""
         person = self._now.by_slack.get(user_id)
         if person is not None:
             return person.email
@@ -373,7 +375,7 @@ class Directory:
 
     @property
     def without_slack_account(self) -> Collection[str]:
-        """Every mailbox of everybody in the directory who has no ``slack_user_id`` there."""
+        """Every mailbox of every person in the directory without a ``slack_user_id``."""
         people = (person for person in self._now.people.values() if not person.slack_user_id)
         return tuple(mailbox for person in people for mailbox in person.mailboxes)
 
@@ -419,19 +421,19 @@ class Directory:
 
 
 def _shared(address: Address) -> Address:
-    """As a member of a group has it: a pager of one's own stays one's own."""
+    """The address as a group's member has it: a person's own pager stays their own."""
     return address if address.value == address.person else replace(address, person=None)
 
 
 def _beginnings(name: str) -> Sequence[str]:
-    """What begins a reference to whoever is called so: an e-mail may have a sub-address there."""
+    """The beginnings of references to that name: an e-mail may have a sub-address there."""
     local, at, _ = name.rpartition("@")
     return (name, f"{local}+") if at else (name,)
 
 
 def _read(settings: Settings, owners: Mapping[str, str]) -> tuple[Mapping[str, Person], Mapping[str, Sequence[str]]]:
-    """People by identity, and the identities of each group's members, in the order of the configuration. Two spellings
-    of one mailbox are one person, and so are two addresses of which ``owners`` says that they are."""
+    """People by identity, and the identities of each group's members, in the order of the configuration. Two
+    spellings of one mailbox are one person, and so are two addresses with one owner in ``owners``."""
     groups: dict[str, dict[str, None]] = {}
     people = {}
     for entry in settings.people:
@@ -459,7 +461,7 @@ def _person(mailbox: str, name: str, slack_user_id: str | None = None, pagerduty
 
 
 def _keys_of(settings: Settings, owners: Mapping[str, str]) -> Mapping[str, Sequence[ApiKey]]:
-    """The keys of the configuration by whose they are."""
+    """The keys of the configuration by owner."""
     found: dict[str, list[ApiKey]] = {}
     for entry in settings.api_keys:
         name = canonical(entry.name)

@@ -1,7 +1,7 @@
-"""On-call people, by PagerDuty's schedules: asked for at most once a minute, and read without asking.
+"""On-call people by PagerDuty's schedules: asked for at most once a minute, and read without asking.
 
-A shift's end counts whatever is kept: nobody answers as the one on call after it. Where PagerDuty does not answer,
-what it said last counts for five minutes more; after that nobody is on call.
+A shift's end always counts: nobody answers as the one on call after it. If PagerDuty does not answer, its last reply
+counts for five minutes more; after that nobody is on call.
 
 Source: API.md §2, "Whom to ask"; facts on channels §C; docs/decisions/0024.
 """
@@ -35,7 +35,7 @@ EmailOf = Callable[[str], Awaitable[str | None]]
 
 @dataclass(frozen=True, slots=True)
 class OnCallUser:
-    """A PagerDuty user; ``email`` is the account's, where the directory does not know the user. ``until`` is when the
+    """A PagerDuty user; ``email`` is the account's, if the directory does not know the user. ``until`` is when the
     shift ends, ``None`` for never."""
 
     user: str
@@ -44,7 +44,7 @@ class OnCallUser:
 
 
 class OnCalls:
-    """``named`` are users whom the directory knows; of others ``email_of`` says the mailbox."""
+    """``named`` are users that the directory knows; ``email_of`` gives the mailbox of others."""
 
     def __init__(self, api: PagerDutyApi, email_of: EmailOf, named: Collection[str], clock: Clock) -> None:
         self._api = api
@@ -56,7 +56,7 @@ class OnCalls:
         self._asking: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def now_on(self, schedule: str) -> tuple[OnCallUser, ...]:
-        """Those of the lowest escalation level that has anybody, asked for if it was not within a minute.
+        """The users of the lowest escalation level that has any; asks PagerDuty unless it was asked within a minute.
 
         Raises :class:`PeopleUnknown` if PagerDuty does not say.
         """
@@ -67,26 +67,26 @@ class OnCalls:
         return self.known(schedule)
 
     async def refresh(self, schedule: str) -> None:
-        """As :meth:`now_on`, for :meth:`known` to be read: where PagerDuty is silent, what it said last has to do."""
+        """:meth:`now_on` for a later :meth:`known`: if PagerDuty is silent, its last reply stays."""
         try:
             await self.now_on(schedule)
         except PeopleUnknown as unknown:
             log.info("pagerduty.on_call_unknown", schedule=schedule, reason=unknown.outcome.reason)
 
     def known(self, schedule: str) -> tuple[OnCallUser, ...]:
-        """Who is on call now, as PagerDuty has said it within five minutes."""
+        """Who is on call now, by PagerDuty's reply within the last five minutes."""
         if not self.is_known(schedule):
             return ()
         now = self._clock.now()
         return tuple(one for one in self.last(schedule) if one.until is None or now < one.until)
 
     def is_known(self, schedule: str) -> bool:
-        """Whether PagerDuty has said within five minutes who is on call, be it nobody."""
+        """Whether PagerDuty has said within five minutes who is on call, even if it is nobody."""
         at, _ = self._said.get(schedule, (None, ()))
         return at is not None and abs(self._clock.now() - at) <= TRUSTED
 
     def last(self, schedule: str) -> tuple[OnCallUser, ...]:
-        """Who was on call when it was asked last: to tell how many could answer, never to let one."""
+        """The users on call by the last reply: to count how many could answer, never to let one answer."""
         return self._said.get(schedule, (None, ()))[1]
 
     def _is_fresh(self, schedule: str) -> bool:

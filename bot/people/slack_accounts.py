@@ -1,4 +1,4 @@
-"""Slack accounts of people whom the directory knows by e-mail alone, looked up beside the work and read without it.
+"""Slack accounts of people whom the directory knows only by e-mail: looked up in the background, read without a call.
 
 Source: API.md §2 ("Reachable": no network call); docs/decisions/0016.
 """
@@ -27,7 +27,7 @@ PATIENCE = timedelta(seconds=1)
 
 
 class Accounts(Protocol):
-    """What is known about Slack accounts without asking anybody (``channels.slack.people``)."""
+    """Known Slack accounts, without a network call (``channels.slack.people``)."""
 
     def known_user(self, email: str) -> str | None: ...
 
@@ -39,7 +39,7 @@ class Accounts(Protocol):
 
 
 class NoAccounts:
-    """Where Slack is not set up."""
+    """For an installation without Slack."""
 
     def known_user(self, _email: str) -> str | None:
         return None
@@ -55,8 +55,8 @@ class NoAccounts:
 
 
 class AccountSearch:
-    """Looks up the accounts behind ``emails`` at the start, and then each minute those that Slack has not told of yet,
-    or told of a day ago."""
+    """Looks up the accounts behind ``emails`` at the start, and then each minute those that are unknown or a day
+    old."""
 
     def __init__(self, people: SlackPeople, emails: Collection[str]) -> None:
         self.people = people
@@ -75,8 +75,8 @@ class AccountSearch:
         await self._every.stop()
 
     async def search(self) -> None:
-        """Until Slack answers nobody's question; the rest is for the next time. One e-mail that Slack refuses is no
-        reason not to ask for the others."""
+        """Goes on until Slack does not answer; the rest is for the next time. If Slack refuses one e-mail, the
+        others are still asked."""
         from channels.slack.people import LookupFailed
 
         told = None

@@ -3,7 +3,7 @@
 :class:`Audit` is the entry for commands and the API: export the trail, check the database, check an export.
 
 A check can't find a whole database that was put back to an earlier state, or an intent whose lines, sealed head and
-questions were all put back or removed together. An export that was made before tells.
+questions were all put back or removed together. An earlier export finds it.
 
 Source: DESIGN.md, "Where the state lives"; docs/reference/audit.md.
 """
@@ -42,14 +42,14 @@ class Checked:
 
 @dataclass(slots=True)
 class _Log:
-    """One intent's log under way: its chain, and how many records it has seen end."""
+    """One intent's log in progress: its chain, and how many ended records were seen."""
 
     chain: Chain
     ended: int = 0
 
 
 class Readable(Protocol):
-    """What has logs to check: a database, or one moment of it."""
+    """A source of logs: a database, or one moment of it."""
 
     async def read(self, job: Callable[[sa.Connection], T]) -> T: ...
 
@@ -73,7 +73,7 @@ async def check_logs(database: Readable, key: bytes, behind: str | None) -> Chec
 
 
 def _check_page(page: LogPage, log: _Log | None, key: bytes, checked: Checked) -> _Log | None:
-    """Note what was found in ``checked``; returns the log that goes on in the next page."""
+    """Adds the result to ``checked``; returns the log that goes on in the next page."""
     going_on = None
     for part in page.parts:
         begun = log if log is not None and _goes_on_in(part, log.chain) else None
@@ -88,7 +88,7 @@ def _check_page(page: LogPage, log: _Log | None, key: bytes, checked: Checked) -
 
 
 def _goes_on_in(part: LogPart, chain: Chain) -> bool:
-    """Whether these are further lines of that chain; not where what comes next was moved out meanwhile."""
+    """Whether these are further lines of that chain; false if the next ones were moved out meanwhile."""
     moved_past = part.head is not None and part.head.start.position > chain.position
     return chain.intent_id == part.intent_id and not moved_past
 
@@ -123,14 +123,14 @@ def _check_lines(part: LogPart, log: _Log, records: Records, checked: Checked) -
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """``key`` is the event log's. It never leaves: an export is checked here, by whoever may."""
+    """``key`` is the event log's. It never leaves: an export is checked here."""
 
     database: Database
     key: bytes
     clock: Clock
 
     async def check(self, behind: str | None) -> Checked:
-        """Check the next logs, behind those of the intent ``behind``."""
+        """Check the next logs, after the intent ``behind``."""
         return await check_logs(self.database, self.key, behind)
 
     async def export(self, wanted: Wanted) -> AsyncIterator[str]:

@@ -38,7 +38,7 @@ FORMAT = 1
 
 @dataclass(slots=True)
 class Writer:
-    """Makes the lines of one file in order, and counts and hashes them for the last one."""
+    """Makes the lines of one file in order; the last line has their count and hash."""
 
     key: bytes
     logs: int = 0
@@ -71,11 +71,11 @@ class Writer:
         )
 
     def row(self, kind: str, row: Mapping[str, Any]) -> str:
-        """A record of the database as it stands."""
+        """A record of the database, unchanged."""
         return self.add({"kind": kind, "row": {name: _plain(value) for name, value in row.items()}})
 
     def end(self) -> str:
-        """The last line. With it the file is whole, and sealed."""
+        """The last line, which completes and seals the file."""
         sha256 = self._digest.hexdigest()
         seal = seal_file(self.key, sha256, self.logs, self.events)
         return self.add({"kind": "end", "logs": self.logs, "events": self.events, "sha256": sha256, "seal": seal})
@@ -110,7 +110,7 @@ class Wanted:
 
     @property
     def is_part(self) -> bool:
-        """Whether logs may begin and end in their middle."""
+        """Whether logs may begin and end in the middle."""
         return self.since is not None or self.until is not None
 
     def has(self, line: Logged) -> bool:
@@ -120,8 +120,8 @@ class Wanted:
 
 
 async def export(database: Database, key: bytes, wanted: Wanted, now: datetime) -> AsyncIterator[str]:
-    """The lines of ``docs/reference/audit.md``, several at a time. Raises :class:`NotFound` for an intent that is not
-    there, before the first."""
+    """The lines of ``docs/reference/audit.md``, several at a time. Raises :class:`NotFound` for an unknown intent,
+    before the first."""
     if wanted.intent_id is not None:
         intent_id = wanted.intent_id
         if await database.read(lambda conn: intents.creator(conn, intent_id)) is None:
@@ -152,8 +152,8 @@ async def _pages(database: Database, export: _Export, installation: str, now: da
 
 @dataclass(slots=True)
 class _Export:
-    """What of each page is written. ``_before`` is the line before, written or not; ``_length`` is what was said of
-    the log that is being written, ``None`` if none is."""
+    """The written part of each page. ``_before`` is the line before, written or not; ``_length`` is the stated
+    length of the log in progress, ``None`` if there is none."""
 
     writer: Writer
     wanted: Wanted
@@ -174,7 +174,7 @@ class _Export:
             yield from self._line(line, head)
 
     def _goes_on_in(self, head: Head) -> bool:
-        """Whether the log is under way; not where what comes next was moved out meanwhile."""
+        """Whether the log goes on in this page; false if the next lines were moved out meanwhile."""
         before = self._before
         return before is not None and before.intent_id == head.intent_id and before.position >= head.start.position
 

@@ -4,11 +4,11 @@
               (a batch's name, beside each id)
 
 A file exists whole or not at all, and is on disk before anything of its batch is removed. If the process is killed, the
-next look goes on with what is noted: an existing file is not written again. Nothing is lost, and nothing is there
-twice. Of an intent's log only a beginning moves out (:func:`how_far`), so that what stays is still one chain.
+next look goes on with the noted batch: an existing file is not written again. Nothing is lost, and nothing is there
+twice. Only the beginning of an intent's log moves out (:func:`how_far`), so that the rest is still one chain.
 
-What the outbox keeps beside suspensions (events to subscribers, alerts, sign-in links) is removed a week after it was
-done. Nothing is lost with it: events stay in the log.
+Outbox rows without a suspension (events to subscribers, alerts, sign-in links) are removed a week after they were done.
+Nothing is lost: events stay in the log.
 
 Source: docs/decisions/0013.
 """
@@ -47,7 +47,7 @@ _ENDS = {RESUMED, EXPIRED, CANCELLED}
 
 
 class LogLine(Protocol):
-    """A line of the log, as far as it matters here."""
+    """A line of the log, reduced to the fields used here."""
 
     @property
     def position(self) -> int: ...
@@ -59,17 +59,17 @@ class LogLine(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Leaving:
-    """The log up to ``position`` goes, and with it the suspensions ``ids``, whose last lines are there."""
+    """The log up to ``position`` leaves, and with it the suspensions ``ids``, whose last lines are there."""
 
     position: int
     ids: tuple[str, ...]
 
 
 def how_far(lines: Iterable[LogLine], wanted: Collection[str]) -> Leaving | None:
-    """What may go of a log (``lines``, oldest first) where the suspensions ``wanted`` shall go.
+    """The part of a log (``lines``, oldest first) that may leave with the suspensions ``wanted``.
 
-    It ends before the first question that stays, and at the last line of one that goes: what was said after its end
-    goes too. ``None`` if nothing may.
+    It ends before the first question that stays, and at the last line of one that leaves: lines after its end leave
+    too. ``None`` if nothing may leave.
     """
     left, gone, position = set(wanted), list[str](), 0
     for line in lines:
@@ -85,9 +85,9 @@ def how_far(lines: Iterable[LogLine], wanted: Collection[str]) -> Leaving | None
 
 
 def write_whole(path: Path, lines: Iterable[str]) -> None:
-    """Write ``path`` (mode 0600): under another name until all of it is on disk. Raises :class:`OSError`.
+    """Write ``path`` (mode 0600), under another name until all of it is on disk. Raises :class:`OSError`.
 
-    Where a process is killed on the way, the next try begins the file anew.
+    If a process is killed meanwhile, the next try begins the file anew.
     """
     part = path.with_name(f".{path.name}.part")
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -100,7 +100,7 @@ def write_whole(path: Path, lines: Iterable[str]) -> None:
 
 
 def _sync(folder: Path) -> None:
-    """A name is on disk only when its folder is."""
+    """A file's name is on disk only once its folder is synced."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -154,7 +154,7 @@ class Retention:
         return max(now + EVERY, (asked or now) + keep)
 
     async def _move_some(self, now: datetime, before: datetime) -> bool:
-        """A batch of what ended ``before`` then. True where there may be more."""
+        """Move a batch of those that ended ``before``. True if there may be more."""
         if self._behind is None:
             for batch in await self.database.read(archive.unfinished):
                 await self._finish(batch, now)
@@ -173,7 +173,8 @@ class Retention:
         return more
 
     def _leaving(self, conn: sa.Connection, due: Sequence[EndedSuspension]) -> list[tuple[EndedSuspension, int]]:
-        """Those of ``due`` whose lines are the genuine beginning of their intent's log, and how far that goes."""
+        """Those of ``due`` whose lines are the genuine beginning of their intent's log, with the length of that
+        part."""
         chosen = []
         for intent_id, ended in groupby(sorted(due, key=_intent_id), _intent_id):
             mine = {one.id: one for one in ended}
@@ -183,7 +184,7 @@ class Retention:
         return chosen
 
     def _genuine(self, conn: sa.Connection, intent_id: str) -> Iterator[Logged]:
-        """The lines before the first that is not what was written. What is broken stays, for ``audit verify``."""
+        """The lines before the first altered one. A broken rest stays, for ``audit verify``."""
         start = start_of(conn, intent_id)
         chain = Chain.at(start, intent_id, self.key)
         if is_start(self.key, intent_id, start):
@@ -195,7 +196,7 @@ class Retention:
     # --- A batch that is noted ------------------------------------------------------------------------------------
 
     async def _finish(self, batch: str, now: datetime) -> None:
-        """Write the file, unless it is there; then remove what is in it."""
+        """Write the file, unless it exists; then remove its records."""
         path = self.folder / f"{batch}.jsonl"
         installation = await self.database.write(installation_id)
         if not path.exists():
@@ -224,7 +225,7 @@ class Retention:
         yield writer.end()
 
     def _remove(self, tx: Tx, groups: Sequence[Group], now: datetime) -> bool:
-        """As much of ``groups`` as one transaction should. True where more of them can be removed at once."""
+        """Remove as much of ``groups`` as one transaction should. True if more can be removed at once."""
         busy = archive.under_way(tx, [one for group in groups for one in group.ids])
         # What is busy (a callback was driven again meanwhile) leaves later.
         upto = {group.intent_id: group.position for group in groups if not busy.intersection(group.ids)}
@@ -257,14 +258,14 @@ MESSAGES_AT_ONCE = 500
 
 @dataclass(slots=True)
 class OutboxRetention:
-    """Removes what was done a week ago, some of it with every look until nothing is left."""
+    """Removes rows that were done a week ago, a part with every look until none is left."""
 
     database: Database
     clock: Clock
     _next: datetime | None = None
 
     async def look(self) -> datetime | None:
-        """Returns ``None`` unless there is more to do at once: the rest waits for a look that comes anyway."""
+        """``None`` unless there is more to do at once: a later look does the rest."""
         now = self.clock.now()
         if self._next is not None and self._next - EVERY <= now < self._next:
             return None

@@ -1,6 +1,6 @@
-"""Verifying an export, line by line, in as many steps as its reader likes.
+"""Verifying an export, line by line, in any number of steps.
 
-What is known so far is one small value (:class:`Progress`), so that a file of any size can be sent in parts.
+The state between steps is one small value (:class:`Progress`), so that a file of any size can be sent in parts.
 
 Source: docs/reference/audit.md.
 """
@@ -72,8 +72,8 @@ _RECORD: TypeAdapter[_Beginning | _Log | _Event | _End | _Row] = TypeAdapter(_Be
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a file has been verified. ``part`` tells that its logs may begin and end anywhere, ``ended`` that the
-    last line was there; ``length`` and ``head_mac`` are what was said of the log that is under way."""
+    """How far a file has been verified. ``part``: its logs may begin and end anywhere; ``ended``: the last line was
+    there. ``length`` and ``head_mac`` are the stated ones of the log in progress."""
 
     lines: int = 0
     begun: bool = False
@@ -91,9 +91,9 @@ class Progress:
 def check_lines(
     progress: Progress, lines: Iterable[str], key: bytes, sha256: str | None = None
 ) -> tuple[Progress, Broken | None]:
-    """Read on; returns how far that came, and the first place that does not hold.
+    """Verify further lines; returns the progress, and the first place that is broken.
 
-    ``sha256`` is the digest of all lines before the last one of the file, as its reader found them.
+    ``sha256`` is the digest of all lines before the last one of the file, as computed by the caller.
     """
     check = _Check(progress, key, sha256)
     for text in lines:
@@ -128,7 +128,7 @@ class _Check:
         return None
 
     def _malformed(self, text: str) -> Broken:
-        """As much as can be said of it: where it stands, and whose line it would be."""
+        """Its position, and the log that it would belong to."""
         now = self.progress
         position = now.position + 1 if now.intent_id is not None else None
         return Broken(Fault.MALFORMED, now.intent_id, position, _id_in(text))
@@ -179,7 +179,7 @@ class _Check:
         return Chain(self.key, now.intent_id, now.position, now.mac).end(now.length, now.head_mac or "")
 
     def _end(self, record: _End) -> Broken | None:
-        """Whatever the chains can't show (a whole log taken out, another beginning) is in the seal over the file."""
+        """The seal over the file covers what the chains can't show: a whole log taken out, another beginning."""
         if (broken := self._log_ends()) is not None:
             return broken
         now = self.progress

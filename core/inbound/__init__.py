@@ -1,9 +1,9 @@
-"""Inbound: what comes in by a channel, written down once, in one transaction.
+"""Inbound: records what comes in through a channel, once and in one transaction.
 
-``settle`` takes what a door has understood: the id that was seen, the timeline's entry, the delivery that came back,
-and the reply. All of it stands or falls together, so that a crash lets the same thing come again without harm.
-``reports`` is what a door tells beside an answer (somebody was turned away, a door was shut, an id was seen).
-``incidents`` records what happened to an incident at which several questions may be asked.
+``settle`` takes what an inbound adapter has understood: the ids, the timeline's entry, the returned delivery, and the
+reply. All of it is one transaction, so that after a crash the same thing may come again without harm. ``reports`` takes
+other reports of an adapter: a person was turned away, access was revoked, an id was seen. ``incidents`` records what
+happened to an incident that may have several questions.
 
 What must never be: an acknowledgement to the vendor before the commit, or parsing. Parsing is the channel's.
 """

@@ -1,6 +1,6 @@
-"""Incidents: what happened to one, written down in one transaction. That it was heard, the move, and who is on it then.
+"""Incidents: records an event of an incident in one transaction: its id, the move, and the resulting claims.
 
-An incident is a place outside at which several questions may be asked at once; ``channel`` says whose it is.
+An incident is a place outside at which several questions may be asked at once; ``channel`` is its vendor.
 
 Source: API.md §3 (claims); facts on channels §C2, §C5; docs/decisions/0024.
 """
@@ -39,8 +39,8 @@ def nothing(_tx: Tx, _suspension: Suspension) -> Sequence[Row]:
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """A move, as it came: ``ids`` are what it is known by if it comes again. ``questions`` are suspension ids;
-    ``assignees`` are user ids there, ``None`` if nothing was said of them."""
+    """A move as it arrived: its ``ids`` recognise a repeat. ``questions`` are suspension ids; ``assignees`` are the
+    vendor's user ids, ``None`` if unknown."""
 
     incident: str
     ids: Sequence[str]
@@ -52,7 +52,7 @@ class Heard:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What became of a move. ``refused`` has a code for the ref of each question that the actor may not answer."""
+    """The result of a move. ``refused`` has a code for the ref of each question that the actor may not answer."""
 
     repeated: bool = False
     refused: Mapping[str, str] = field(default_factory=dict)
@@ -60,8 +60,8 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Saying:
-    """What is said about an incident: always, ``once`` within some days (what and of whom), or :data:`MOST_ECHOES`
-    times an hour about a question to a person, who are ``echoed``."""
+    """A message on an incident: always sent, or ``once`` within some days (what and about whom), or at most
+    :data:`MOST_ECHOES` times an hour about a question to a person (``echoed``)."""
 
     rows: Sequence[Row]
     once: tuple[Marker, str] | None = None
@@ -70,7 +70,7 @@ class Saying:
 
 @dataclass(frozen=True, slots=True)
 class Incidents:
-    """``hold`` is how long somebody is on it who has said so."""
+    """``hold`` is how long a claim lasts."""
 
     database: Database
     permissions: Permissions
@@ -80,7 +80,7 @@ class Incidents:
     hold: timedelta
 
     async def moved(self, heard: Heard, also: Also = nothing) -> Done:
-        """Put the move where it belongs, and let each open question's claim be what follows from all of them."""
+        """Put the move at its place in time, and set each open question's claim to the result of all moves."""
 
         def job(tx: Tx) -> Done:
             now = self.clock.now()
@@ -103,7 +103,7 @@ class Incidents:
         return await self.database.write(job)
 
     async def assigned(self, incident_id: str, ids: Sequence[str], users: Sequence[str], at: datetime) -> None:
-        """Keep whom the incident is assigned to now, unless something newer is known."""
+        """Store the incident's current assignees, unless newer ones are known."""
 
         def job(tx: Tx) -> None:
             now = self.clock.now()
@@ -122,13 +122,12 @@ class Incidents:
         await self.database.write(job)
 
     async def sighted(self, sighting: Sighting) -> None:
-        """What was heard says whether the questions that have ended there are still asked."""
+        """Record whether the ended questions are still asked there."""
         if sighting.questions:
             await sighted(self.database, self.transitions, self.clock, self.channel, sighting)
 
     async def remember(self, ids: Sequence[str], *sayings: Saying) -> None:
-        """Remember that an event was done, so that it is not done again, and say the first of ``sayings`` that has not
-        been said lately."""
+        """Record the event as done, and send the first of ``sayings`` that was not sent lately."""
 
         def job(tx: Tx) -> None:
             if self._is_known(tx, ids, self.clock.now()):
@@ -140,7 +139,7 @@ class Incidents:
         await self.database.write(job)
 
     async def park(self, ids: Sequence[str], parked: Parked) -> None:
-        """Keep what can't be understood yet; the clock looks at it again."""
+        """Store an event that can't be understood yet; the clock looks at it again."""
 
         def job(tx: Tx) -> None:
             if not self._is_known(tx, ids, self.clock.now()):
@@ -160,8 +159,8 @@ class Incidents:
         return markers.first_time(tx, what, key, self.clock.now())
 
     def page_again(self, tx: Tx, suspension: Suspension) -> Sequence[Row]:
-        """The question's latest page at each place there, as a new row: where the alert is closed it opens another, and
-        pages nobody if it is open."""
+        """The question's latest page at each place there, as a new row. It opens a new alert if the old one is
+        closed, and pages nobody if that is open."""
         rows = outbox.of_suspension(tx.conn, suspension.id)
         pages = [one for one in rows if one.kind is RowKind.NOTIFY and one.channel == self.channel]
         if any(one.status in {RowStatus.PENDING, RowStatus.SENDING} for one in pages):
@@ -190,7 +189,7 @@ class Incidents:
         return {ref: code for ref, code in codes.items() if code is not None}
 
     def _without_stale(self, moves: Sequence[Move], waiting: Sequence[Suspension], now: datetime) -> Sequence[Move]:
-        """Whoever was on a question by these moves, and nobody is on it now, has given it back elsewhere."""
+        """Drops claims that were given back elsewhere: claimed by these moves, but not in the record."""
         for suspension in waiting:
             before, claim = standing(moves, suspension.ask.ref, self.hold, now), suspension.claim
             if before is not None and (claim is None or claim.until <= now):
@@ -198,7 +197,7 @@ class Incidents:
         return moves
 
     def _stand(self, tx: Tx, suspension: Suspension, intent: Intent, moves: Sequence[Move], now: datetime) -> None:
-        """Claim or release, so that the question shows what the moves say. A claim made elsewhere stays."""
+        """Claim or release, so that the question matches the moves. A claim made elsewhere stays."""
         wanted, claim = standing(moves, suspension.ask.ref, self.hold, now), suspension.claim
         held = claim if claim is not None and now < claim.until else None
         ours = held is not None and held.channel == self.channel and any(one.by == held.by for one in moves)

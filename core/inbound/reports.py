@@ -1,4 +1,4 @@
-"""Reports: what a way in tells core beside an answer. Who was turned away, which message still asks, that it was shut.
+"""Reports of inbound adapters beside answers: a person was turned away, a message still asks, access was revoked.
 
 Source: facts on channels §F, "Bad inbound"; docs/decisions/0017.
 """
@@ -34,9 +34,9 @@ class Incoming:
     clock: Clock
 
     async def turned_away(self, suspension_id: str, by: str, channel: str, reason: str) -> None:
-        """Keep in the intent's log who tried to answer and may not; each person once for each ``reason``.
+        """Log in the intent's log who tried to answer and may not; each person once for each ``reason``.
 
-        ``by`` is an identity, or the address of whoever has none (``slack:U…``).
+        ``by`` is an identity, or the address of a person without one (``slack:U…``).
         """
 
         def job(tx: Tx) -> None:
@@ -52,7 +52,7 @@ class Incoming:
         await self.database.write(job)
 
     async def still_asks(self, suspension_id: str, stale: Stale) -> None:
-        """Edit a message once more whose question has ended; nothing if that is under way."""
+        """Edit the message of an ended question once more; nothing if an edit is under way."""
 
         def job(tx: Tx) -> None:
             now, suspension = self.clock.now(), suspensions.get(tx.conn, suspension_id)
@@ -63,7 +63,7 @@ class Incoming:
         await self.database.write(job)
 
     async def of_delivery(self, delivery: str) -> Suspension | None:
-        """The question that the notice of this delivery id asks."""
+        """The question in the notice with this delivery id."""
 
         def look_up(conn: sa.Connection) -> Suspension | None:
             row = outbox.get(conn, delivery)
@@ -82,26 +82,25 @@ class Incoming:
         return await self.database.read(lambda conn: markers.was_seen(conn, channel, key))
 
     async def tell(self, message: Message, to: Address, suspension_id: str | None = None) -> None:
-        """Send a short message, through the outbox. Where it is about a suspension, a mail may be replied to."""
+        """Send a short message through the outbox. If it is about a suspension, a mail may be replied to."""
         row = tell_row(message, to, self.clock.now(), suspension_id)
         await self.database.write(lambda tx: self.transitions.dispatch(tx, [row]))
 
     def changes(self) -> AbstractContextManager[asyncio.Event]:
-        """An event that is set whenever anything has happened to any question, here or in another process."""
+        """An event that is set whenever any question changes, here or in another process."""
         return self.transitions.hub.subscribe(EVERYTHING)
 
     async def cut_off(self, channel: str, reason: str) -> None:
-        """The vendor has taken our access away: the operators have to know, once."""
+        """The vendor has revoked our access: alert the operators, once."""
         now = self.clock.now()
         await self.database.write(lambda tx: alerts.channel_cut_off(self.transitions, tx, channel, reason, now))
 
     async def signature_refused(self, channel: str) -> None:
-        """Something came in under a vendor's name that was not signed as agreed: the operators have to know, once an
-        hour."""
+        """A request under a vendor's name had a bad signature: alert the operators, once an hour."""
         now = self.clock.now()
         await self.database.write(lambda tx: alerts.signature_refused(self.transitions, tx, channel, now))
 
     async def people_unknown(self, channel: str, reason: str) -> None:
-        """The vendor refuses to say who people are: the operators have to know, once an hour for each ``reason``."""
+        """The vendor refuses to say who people are: alert the operators, once an hour for each ``reason``."""
         now = self.clock.now()
         await self.database.write(lambda tx: alerts.people_unknown(self.transitions, tx, channel, reason, now))

@@ -1,7 +1,7 @@
-"""Settling what came in: understood by its channel, written down once, in one transaction.
+"""Settling inbound mail and events: understood by the channel, recorded once and in one transaction.
 
-The ids it is known by, the timeline's line, the delivery that came back and what is written back stand or fall
-together. So after a crash the same thing may come again: it is then done whole, or has been done whole.
+The ids, the timeline's line, the returned delivery and the reply are one transaction. So after a crash the same thing
+may come again: it is then done whole, or was done whole.
 
 Source: API.md §3 (a refused delivery); facts on channels §B3, §F; docs/decisions/0019.
 """
@@ -35,10 +35,10 @@ MOST_ECHOES = 6
 
 @dataclass(frozen=True, slots=True)
 class TimelineEntry:
-    """For a question's timeline: what came in and answered nothing. ``kind`` and ``reason`` are stable codes.
+    """An entry in a question's timeline for something that answered nothing. ``kind`` and ``reason`` are stable codes.
 
-    ``about`` is whose message it was (the identity that the token or the delivery belongs to), ``by`` who is known to
-    have sent it, ``details`` numbers and codes. Never a word of what it says.
+    ``about`` is the identity that the token or the delivery belongs to, ``by`` the known sender, ``details`` numbers
+    and codes. Never a word of the content.
     """
 
     suspension_id: str
@@ -51,7 +51,8 @@ class TimelineEntry:
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """A notice that came back for good, though its channel had accepted it. ``kind`` is the line's, ``why`` a code."""
+    """A notice that was refused for good after its channel had accepted it. ``kind`` is the timeline's, ``why`` a
+    code."""
 
     delivery: str
     kind: str
@@ -60,8 +61,7 @@ class Returned:
 
 @dataclass(frozen=True, slots=True)
 class AskedAgain:
-    """What somebody was sent whose reply decided nothing: the ``delivery``, what it proposed, if anything, and the
-    language that it was written in."""
+    """The mail to a person whose reply decided nothing: the ``delivery``, the proposal, if any, and its language."""
 
     delivery: str
     proposal: Proposal | None
@@ -74,8 +74,8 @@ class AskedAgain:
 
 @dataclass(frozen=True, slots=True)
 class WriteBack:
-    """What to write back about a question. ``kind`` names it: a person gets ``most`` of a kind within an hour, and
-    ``instead`` after that."""
+    """A message to write back about a question. ``kind`` names it: a person gets ``most`` of a kind within an hour,
+    and ``instead`` after that."""
 
     kind: str
     message: Message
@@ -88,7 +88,7 @@ class WriteBack:
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """What ``identity`` is asked about on the question's page: whether these lines are their signature."""
+    """The question's page asks ``identity`` whether these lines are their signature."""
 
     suspension_id: str
     identity: str
@@ -97,10 +97,9 @@ class Offered:
 
 @dataclass(frozen=True, slots=True)
 class Understood:
-    """Everything that one thing amounts to. ``keys`` are the ids it is known by: where any has been seen, it was dealt
-    with, and nothing is done. ``groups`` are those it counts among (:meth:`Correspondence.lately`). ``offered`` is what
-    its writer may call their signature, and ``learned`` what it tells of the way it came, by name
-    (``core.store.installation``)."""
+    """The whole meaning of one inbound thing. ``keys`` are its ids: if any was seen before, nothing is done.
+    ``groups`` are the groups it counts in (:meth:`Correspondence.lately`). ``offered`` are lines that its writer may
+    call their signature, and ``learned`` facts about the way it came, by name (``core.store.installation``)."""
 
     channel: str
     keys: tuple[str, ...]
@@ -120,20 +119,20 @@ class Correspondence:
     clock: Clock
 
     async def settle(self, one: Understood) -> bool:
-        """Write it down; false if it was already. Raises only :class:`core.errors.DatabaseUnavailable`."""
+        """Record it; false if it was recorded already. Raises only :class:`core.errors.DatabaseUnavailable`."""
         return await self.database.write(lambda tx: self._settle(tx, one, self.clock.now()))
 
     async def is_settled(self, channel: str, keys: Sequence[str]) -> bool:
-        """Whether anything known by one of ``keys`` was dealt with."""
+        """Whether anything with one of ``keys`` was recorded."""
         return await self.database.read(lambda conn: any(markers.was_seen(conn, channel, key) for key in keys))
 
     async def lately(self, channel: str, group: str) -> int:
-        """How many of ``group`` were settled within the last hour."""
+        """How many of ``group`` were recorded within the last hour."""
         since = self.clock.now() - HOUR
         return await self.database.read(lambda conn: markers.count_among(conn, channel, group, since))
 
     async def delivery(self, delivery: str, channel: str) -> Row | None:
-        """What was sent on ``channel`` under this delivery id, about a question."""
+        """The row on ``channel`` with this delivery id, about a question."""
 
         def look_up(conn: sa.Connection) -> Row | None:
             row = outbox.get(conn, delivery)
@@ -142,11 +141,11 @@ class Correspondence:
         return await self.database.read(look_up)
 
     async def latest_notice(self, suspension_id: str, to: Address) -> Row | None:
-        """The notice that ``to`` got last."""
+        """The last notice to ``to``."""
         return await self.database.read(lambda conn: outbox.latest_to(conn, suspension_id, to.value, to.channel))
 
     async def echoed(self, suspension_id: str, to: Address) -> Sequence[AskedAgain]:
-        """How ``to`` was asked again about this question, oldest first."""
+        """The mails that asked ``to`` again about this question, oldest first."""
 
         def look_up(conn: sa.Connection) -> Sequence[AskedAgain]:
             rows = outbox.of_suspension(conn, suspension_id)
@@ -160,7 +159,7 @@ class Correspondence:
         return await self.database.read(lambda conn: tokens.find(conn, token, purpose)) is not None
 
     async def knows_delivery(self, delivery: str, channel: str) -> bool:
-        """Whether something was, or will be, sent on ``channel`` under this delivery id."""
+        """Whether something on ``channel`` has this delivery id, sent or not."""
         row = await self.database.read(lambda conn: outbox.get(conn, delivery))
         return row is not None and row.channel == channel
 
@@ -212,7 +211,7 @@ class Correspondence:
         self.transitions.note(tx, suspension, (event,), intent, now)
 
     def _take_back(self, tx: Tx, returned: Returned, channel: str, now: datetime) -> None:
-        """The delivery is refused; where it was the attempt's last hope, the next attempt is due at once."""
+        """The delivery is refused; if it was the attempt's last, the next attempt is due at once."""
         row = outbox.get(tx.conn, returned.delivery)
         if row is None or row.suspension_id is None:
             return

@@ -1,11 +1,11 @@
 """The clock of any number of processes on one PostgreSQL: procrastinate's jobs, written in our own transactions.
 
-A job says "look", and a look does everything that is due; so one job stands for all that is due within the same half
-second, and none stands for a suspension. What is due beyond the horizon gets its job from the look before it:
-procrastinate reads every waiting job each time it asks for one, so that they must be few.
+A job says "look", and a look does everything that is due; so one job stands for all rows due within the same half
+second, and none stands for a suspension. A row beyond the horizon gets its job from an earlier look: procrastinate
+reads every waiting job each time it asks for one, so that they must be few.
 
-What is due at once is not left to a job's delay: it is told to every worker with the commit (``core/work/news.py``).
-Beneath all of it lies the sweep: each worker looks every few seconds, and finds what has no job.
+A row that is due at once does not wait for a job: the commit notifies every worker (``core/work/news.py``). The sweep
+catches the rest: each worker looks every few seconds, and finds rows without a job.
 
 Source: DESIGN.md, "When to look again"; docs/decisions/0005.
 """
@@ -50,7 +50,7 @@ _REMEMBERED = 2_000
 
 
 class DistributedWork:
-    """Implements :class:`core.ports.Work`. Where it is not started, :meth:`within` still calls the workers."""
+    """Implements :class:`core.ports.Work`. Even if it is not started, :meth:`within` still calls the workers."""
 
     def __init__(
         self, database: Database, clock: Clock, hub: Hub, sweep: timedelta = SWEEP, stalled: timedelta = STALLED
@@ -78,7 +78,7 @@ class DistributedWork:
             tx.after_commit(lambda: self.nudge(at))
 
     def _write_job(self, tx: Tx, at: datetime) -> None:
-        """A job for ``at``. For what is due by now, a second look soon, should nobody have heard."""
+        """A job for ``at``. If that is due now, it is a second look soon, in case no worker heard the notification."""
         now = self._clock.now()
         if at - now > HORIZON:
             return
@@ -89,7 +89,7 @@ class DistributedWork:
         tx.after_commit(lambda: self._remember(step))
 
     def _remember(self, step: int) -> None:
-        """This step has its job: further transactions need not ask the database."""
+        """This step has its job: later transactions need not ask the database."""
         if len(self._written) >= _REMEMBERED:
             self._written.clear()
         self._written.add(step)
@@ -119,7 +119,7 @@ class DistributedWork:
     # --- Looking --------------------------------------------------------------------------------------------------
 
     async def start(self, look: Callable[[], Awaitable[datetime | None]]) -> None:
-        """Look at once, then at every job, whenever something is due at once, and at every sweep."""
+        """Look at once, then at every job, on every notification, and at every sweep."""
 
         async def look_and_go_on() -> None:
             following = await look()
@@ -134,7 +134,7 @@ class DistributedWork:
         self._rescue.start()
 
     async def stop(self) -> None:
-        """No look begins after this; one that is under way is finished."""
+        """No look begins after this; one in progress is finished."""
         self._silence()
         await self._looking.stop()
         await self._rescue.stop()
@@ -145,7 +145,7 @@ class DistributedWork:
         self._tasks.clear()
 
     async def _arrange(self, at: datetime) -> None:
-        """Whatever is due next has a job, whoever wrote it and however long ago."""
+        """Make sure that the next due row has a job, whoever wrote it and however long ago."""
         wait = at - self._clock.now()
         if wait <= timedelta(0):
             self._looking.wake()
@@ -162,7 +162,7 @@ class DistributedWork:
     # --- Procrastinate --------------------------------------------------------------------------------------------
 
     async def _work(self) -> None:
-        """Take jobs until cancelled, and begin anew if the database was away."""
+        """Take jobs until cancelled; restart if the database was away."""
         import psycopg
         from procrastinate.exceptions import ConnectorException
 
@@ -189,7 +189,7 @@ class DistributedWork:
             await asyncio.sleep(1)
 
     async def _take_over(self) -> None:
-        """Do what a worker that has died was to do, and take its job away: it would stay "doing" for ever."""
+        """Look in place of a dead worker, and remove its job: it would stay "doing" for ever."""
         from procrastinate.exceptions import ConnectorException
         from procrastinate.jobs import Status
 

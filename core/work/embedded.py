@@ -1,7 +1,7 @@
 """The clock of one process: APScheduler as the alarm over due rows.
 
-One date job stands for the next instant at which anything is due. No job stands for a suspension: what is due is a
-column of its row, so that nothing is lost with this process. What an alarm misses, a sweep finds.
+One date job stands for the next instant at which anything is due. No job stands for a suspension: its due time is a
+column of its row, so that nothing is lost with this process. The sweep finds rows that an alarm missed.
 
 Source: DESIGN.md, "When to look again".
 """
@@ -58,11 +58,11 @@ class EmbeddedWork:
             )
 
     def within(self, tx: Tx, at: datetime) -> None:
-        """Nobody else looks: this process sets its alarm once ``tx`` stands."""
+        """Nobody else looks: this process sets its alarm once ``tx`` is committed."""
         tx.after_commit(lambda: self.nudge(at))
 
     async def stop(self) -> None:
-        """No look begins after this; one that is under way is finished."""
+        """No look begins after this; one in progress is finished."""
         if self._scheduler is not None:
             self._scheduler.shutdown(wait=False)
             self._scheduler = None

@@ -1,4 +1,4 @@
-"""Repeated tasks: something small, again and again, as long as the process lives."""
+"""Repeated tasks: a small task at an interval, as long as the process lives."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ LIMIT = timedelta(seconds=30)
 
 
 class Every:
-    """Calls ``do`` at an interval; a call that fails, or hangs, is not the last. ``name`` is what the log, and
-    ``health``, call it."""
+    """Calls ``do`` at an interval; calls go on after one that fails or hangs. ``name`` is for the log and
+    ``health``."""
 
     def __init__(
         self, name: str, interval: timedelta, do: Callable[[], Awaitable[object]], health: Health | None = None
@@ -41,7 +41,7 @@ class Every:
         self._task = asyncio.create_task(self._run(), name=self._name)
 
     async def stop(self) -> None:
-        """No call begins after this, and one that is under way is given up."""
+        """No call begins after this, and one in progress is cancelled."""
         if self._task is not None:
             self._task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -73,7 +73,7 @@ class Every:
             self._health.begins(self._name, self._interval)
 
     def _fails(self, reason: str) -> None:
-        """One line for a row of failures."""
+        """Logs one line for a series of failures."""
         if not self._failed:
             log.warning("periodic.failed", what=self._name, reason=reason)
         self._failed = True

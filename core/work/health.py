@@ -1,7 +1,7 @@
-"""Health: whether this process is stuck, and whether its database answers. Both by the age of what it does anyway.
+"""Health: whether this process is stuck, and whether its database answers, by the age of its regular work.
 
-Nothing is asked because somebody asks us: a question that hangs says nothing, and one that is answered says nothing of
-the clock beside it. Seconds are the process's own, which nobody sets.
+A health request asks nothing itself: a check that hangs says nothing, and one that is answered says nothing of the
+clock beside it. Seconds are the process's own, which nobody sets.
 
 Source: API.md §9; docs/decisions/0033-deadlines-on-every-database-call.md.
 """
@@ -32,7 +32,7 @@ LOOK, BEAT, WRITE = "look", "beat", "write"
 
 @dataclass(frozen=True, slots=True)
 class NotReady:
-    """Why, for a person; ``code`` is for the wire. ``ages`` are in seconds, by what was last done."""
+    """The reason for a person; ``code`` is for the wire. ``ages`` are in seconds, by kind of work."""
 
     code: str
     message: str
@@ -42,7 +42,7 @@ class NotReady:
 @dataclass(slots=True)
 class Health:
     """``silent`` and ``looks``: how old the last beat and the last look may be; ``looks`` is ``None`` for a process
-    that has no clock. ``written_at`` is when the database took something last, by the same ``tick``."""
+    without a clock. ``written_at`` is when the database last took a write, by the same ``tick``."""
 
     written_at: Callable[[], float | None]
     silent: timedelta = SILENT
@@ -57,24 +57,24 @@ class Health:
     # --- What the parts tell --------------------------------------------------------------------------------------
 
     def begins(self, what: str, following: timedelta = timedelta()) -> None:
-        """A round of ``what`` begins; the one after it may take ``following`` longer than usual to come."""
+        """A round of ``what`` begins; the next one may come up to ``following`` later than usual."""
         self._next[what] = self.tick() + following.total_seconds()
 
     def ends(self, what: str) -> None:
-        """``what`` does not run here any more, and can't be stuck."""
+        """``what`` no longer runs here, and can't be stuck."""
         self._next.pop(what, None)
 
     def looked(self) -> None:
-        """Everything that was due has been looked at."""
+        """A look at everything due has ended."""
         self._done[LOOK] = self.tick()
 
     def beaten(self) -> None:
-        """This process has written that it is alive."""
+        """This process has written its heartbeat."""
         self._failure = None
         self._done[BEAT] = self.tick()
 
     def failed(self, failure: DatabaseUnavailable) -> None:
-        """This process could not write its beat."""
+        """This process could not write its heartbeat."""
         first, self._failure = self._failure, failure
         if isinstance(failure, DatabaseReplaced) and not isinstance(first, DatabaseReplaced) and self.fatal is not None:
             self.fatal(failure)
@@ -82,7 +82,7 @@ class Health:
     # --- What is asked --------------------------------------------------------------------------------------------
 
     def stalled(self) -> dict[str, float]:
-        """What has not begun a round for a minute, and for how many seconds."""
+        """Work that has not begun a round for a minute, with the seconds."""
         now = self.tick()
         return {what: now - at for what, at in self._next.items() if now - at > STALLED.total_seconds()}
 

@@ -1,4 +1,4 @@
-"""Looks, one at a time: when woken, and at every sweep. One that hangs is given up, and the next goes ahead."""
+"""Looks, one at a time: when woken, and at every sweep. A look that hangs is cancelled, and the next one begins."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ class Looking:
         self._wake.set()
 
     async def once_more(self) -> None:
-        """Look, and return when a look that began after this call has ended, or none will begin any more."""
+        """Look, and return when a look that began after this call has ended, or when no more looks will begin."""
         wanted = self._begun + 1
         self.wake()
         async with self._changed:
             await self._changed.wait_for(lambda: self._ended >= wanted or not self.is_on)
 
     async def stop(self) -> None:
-        """No look begins after this; one that is under way is finished."""
+        """No look begins after this; one in progress is finished."""
         self._stopping = True
         if self._task is not None:
             self._wake.set()
@@ -93,7 +93,7 @@ class Looking:
         return False
 
     def _tell(self, reason: str) -> None:
-        """One line for a row of failures."""
+        """Logs one line for a series of failures."""
         if not self._failed:
             log.warning("work.look_failed", reason=reason)
 

@@ -1,9 +1,9 @@
-"""News between processes: what happens in one wakes whoever waits in the others, by PostgreSQL's LISTEN and NOTIFY.
+"""News between processes: an event in one wakes the waiters in all others, by PostgreSQL's LISTEN and NOTIFY.
 
-Each process listens on one connection, which goes past any pooler. A notification is sent in the transaction that it is
-about, so that it goes out with the commit or not at all. It names topics and never holds content. After a lost
-connection everybody who waits looks again, since nobody knows what was missed. A server that takes no writes notifies
-nobody any more: its connection is lost, too.
+Each process listens on one connection, which bypasses any pooler. A notification is sent in its event's transaction, so
+that it goes out with the commit or not at all. It names topics and never holds content. After a lost connection all
+waiters look again, since nobody knows what was missed. A server that takes no writes can't notify: its connection
+counts as lost, too.
 
 Source: https://www.postgresql.org/docs/current/sql-notify.html
 """
@@ -43,7 +43,7 @@ _NOTIFY = Prepared(sa.select(sa.func.pg_notify(CHANNEL, sa.bindparam("payload", 
 
 
 class News:
-    """Implements :class:`core.hub.OtherProcesses`, and tells ``hub`` what the other processes spread."""
+    """Implements :class:`core.hub.OtherProcesses`, and tells ``hub`` the news of other processes."""
 
     def __init__(
         self, database: Database, hub: Hub, alive_every: timedelta = ALIVE_EVERY, health: Health | None = None
@@ -56,7 +56,7 @@ class News:
         self._task: asyncio.Task[None] | None = None
 
     def spread(self, tx: Tx, topics: tuple[str, ...]) -> None:
-        """From the transaction's thread."""
+        """Called in the transaction's thread."""
         for payload in payloads(self._me, topics):
             _NOTIFY.run(tx.conn, {"payload": payload})
 

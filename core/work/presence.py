@@ -1,16 +1,16 @@
-"""Presence: a worker's beat every few seconds, what follows if a worker falls silent, and which time it is.
+"""Presence: a worker's heartbeat every few seconds, recovery if it stops, and which time it is.
 
-A row in hand is leased to a worker. As long as that worker is alive, nobody else sends the row. Silence is counted in
-the watcher's own seconds and by beats, not by instants, because hosts' clocks differ and jump. What a silent worker had
-in hand is freed for the others.
+A row in hand is leased to a worker. As long as that worker is alive, no other sends the row. Silence is counted in the
+watcher's own seconds and by beats, not by instants, because hosts' clocks differ and jump. The rows of a silent worker
+are freed for the others.
 
-Whoever beats first after everybody was silent finds an outage. A clock that is set forward counts as one too, and the
-beat finds it before this process goes by the new time. If the clock is set back because it was wrong, what was added is
+The first worker to beat after all were silent finds an outage. A clock that is set forward counts as one too, and the
+beat finds it before this process uses the new time. If the clock is set back because it was wrong, the added time is
 taken off again.
 
 Every instant of ours is read off a clock that goes on by the seconds since its host was started
-(:class:`core.ports.HostClock`). The beat alone sets it, once what follows from that stands in the database. So no
-question ends by a time that is about to move, and a replica with a wrong clock works by the same time as the others.
+(:class:`core.ports.HostClock`). Only the beat sets it, once the consequences are committed. So no question ends by a
+time that is about to move, and a replica with a wrong clock works by the same time as the others.
 
 Source: API.md §3, "After an outage of ours"; docs/decisions/0034-clocks-that-are-set.md.
 """
@@ -46,13 +46,13 @@ _NOW = sa.select(sa.func.clock_timestamp())
 
 @dataclass(frozen=True, slots=True)
 class Timekeeping:
-    """Tells how far ``clock`` is behind the time that counts."""
+    """Tells how far ``clock`` is behind the authoritative time."""
 
     database: Database
     clock: HostClock
 
     async def step(self) -> timedelta:
-        """By how much that time is ahead of ``clock``; negative if it is behind, zero if they agree."""
+        """How far the authoritative time is ahead of ``clock``; negative if it is behind, zero if they agree."""
         if not self.database.is_shared:
             return self.clock.ahead(None)
         before = self.clock.now()
@@ -62,7 +62,7 @@ class Timekeeping:
         return step if abs(step) > took / 2 + _NEAR else timedelta(0)
 
     async def follow(self) -> None:
-        """For a process that leaves no beats: go by the time that counts."""
+        """For a process without a heartbeat: adopt the authoritative time."""
         self.clock.follow(await self.step())
 
 
@@ -74,15 +74,15 @@ _SINCE_START = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 def since_start() -> timedelta:
-    """Time since the host was started, sleep included where the system counts it; never set back."""
+    """Time since the host was started, including sleep if the system counts it; never set back."""
     return timedelta(0, 0, time.clock_gettime_ns(_SINCE_START) // 1000)  # of whole numbers it is made in half the time
 
 
 @dataclass(slots=True)
 class Pulse:
-    """The beats of ``worker``, under whose id this process leases rows.
+    """The beats of ``worker``, the id under which this process leases rows.
 
-    ``grace`` is the longest silence that is no outage; ``None`` if none ever counts.
+    ``grace`` is the longest silence that is not an outage; ``None`` if none ever counts.
     """
 
     database: Database
@@ -97,7 +97,7 @@ class Pulse:
     _one: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def beat(self) -> None:
-        """Leave a beat; record an outage that it ends, and go by the time that counts from here on."""
+        """Write a beat, record an outage that it ends, and use the authoritative time from here on."""
         async with self._one:
             step = await Timekeeping(self.database, self.clock).step()
             await self._beat_at(self.clock.now() + step, step)
@@ -134,9 +134,9 @@ class Pulse:
             return await self.database.write(job)
 
     def _longest(self, awake: timedelta | None, step: timedelta) -> timedelta | None:
-        """The most that an outage can be: what this process has slept through, and seen its clock set forward by.
+        """The longest possible outage: how long this process has slept, and how far its clock was set forward.
 
-        ``None`` if it can't know. What it was alive for is no part of the latter.
+        ``None`` if it can't know. The time that it was alive is not part of the latter.
         """
         if awake is None or self.grace is None:
             return None
@@ -154,7 +154,7 @@ class Pulse:
         return silence
 
     async def _set_back(self, now: datetime) -> None:
-        """The host's clock was set back: what waits for another try waited by the other clock, and is due now."""
+        """The host's clock was set back: rows that wait for another try waited by the old clock, and are due now."""
         hurried = await self.database.write(lambda tx: outbox.hurry(tx, now))
         log.warning("service.clock_set_back", retries=hurried)
 
@@ -167,14 +167,14 @@ die. Of one that is watched the instants say nothing: clocks may have been set s
 
 
 class WorkerWatch:
-    """Which workers have gone. Remembers when each one's beats last grew, as this process saw it."""
+    """Detects dead workers: remembers when each one's beats last grew, as this process saw it."""
 
     def __init__(self, silent: timedelta) -> None:
         self._silent = silent
         self._grew: dict[str, tuple[int, float]] = {}
 
     def gone(self, seen: Iterable[Seen], now: datetime, tick: float) -> list[str]:
-        """Ids of those that are silent. ``tick`` counts seconds and never jumps."""
+        """Ids of silent workers. ``tick`` counts seconds and never jumps."""
         known, self._grew, gone = self._grew, {}, []
         for worker in seen:
             beats, since = known.get(worker.id, (None, tick))
@@ -187,7 +187,7 @@ class WorkerWatch:
 
 
 class Beating:
-    """Beats as long as this process works, and watches the others do so."""
+    """Beats as long as this process works, and watches the other workers."""
 
     def __init__(
         self,
@@ -208,7 +208,7 @@ class Beating:
         self._periodic = Every(BEAT, every, self.beat, health)
 
     async def start(self) -> None:
-        """The first beat. A process alone on its file takes back at once what any earlier one had in hand."""
+        """The first beat. A process alone on its file takes back at once the rows of any earlier one."""
         if not self._database.is_shared:
             now = self._clock.now()
             worker = self._pulse.worker
@@ -223,7 +223,7 @@ class Beating:
         await self._pulse.beat()
 
     async def beat(self) -> None:
-        """Raises :class:`DatabaseUnavailable`, of which readiness hears too."""
+        """Raises :class:`DatabaseUnavailable`, and reports it to readiness."""
         try:
             self._database.check_file()
             await self._beat()
