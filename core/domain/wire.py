@@ -49,7 +49,7 @@ def json_text(value: object) -> str:
 
 @with_config(ConfigDict(extra="allow"))
 class Open(TypedDict):
-    """What a response holds: the OpenAPI document shows these fields, and mypy holds whoever writes them to it.
+    """What a response holds: the OpenAPI document shows these fields, and :func:`reply_of` writes them.
 
     Responses may gain fields; clients ignore those they do not know.
     """

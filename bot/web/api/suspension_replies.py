@@ -1,6 +1,6 @@
 """What responses hold of a question: its record, what asking would do, the notice, the answer and the claim.
 
-The type that mypy holds a writer to is the one that the OpenAPI document shows.
+The type that a reply is written by is the one that the OpenAPI document shows.
 """
 
 from __future__ import annotations

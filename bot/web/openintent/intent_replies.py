@@ -1,6 +1,6 @@
 """What responses hold of an intent: the intent itself, how far those below it are, its events, and an engagement.
 
-The type that mypy holds a writer to is the one that the OpenAPI document shows.
+The type that a reply is written by is the one that the OpenAPI document shows.
 """
 
 from __future__ import annotations
