@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass
-from datetime import datetime
+from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -28,13 +28,16 @@ class IntentAgent:
 
 def put(tx: Tx, agent: IntentAgent) -> None:
     """Add a member, or give it another role."""
-    upsert(tx, intent_agents, asdict(agent), ("intent_id", "agent_id"))
+    made_at = sa.select(intents.c.created_at).where(intents.c.id == agent.intent_id).scalar_subquery()
+    upsert(tx, intent_agents, {**asdict(agent), "intent_made_at": made_at}, ("intent_id", "agent_id"))
 
 
 def insert_all(tx: Tx, agents: Sequence[IntentAgent]) -> None:
     """Add members of intents that have none."""
     if agents:
-        tx.conn.execute(intent_agents.insert(), [asdict(agent) for agent in agents])
+        made_at = sa.select(intents.c.created_at).where(intents.c.id == sa.bindparam("_of")).scalar_subquery()
+        rows = [{**asdict(agent), "_of": agent.intent_id} for agent in agents]
+        tx.conn.execute(intent_agents.insert().values(intent_made_at=made_at), rows)
 
 
 def remove(tx: Tx, intent_id: str, agent_id: str) -> bool:
@@ -43,7 +46,7 @@ def remove(tx: Tx, intent_id: str, agent_id: str) -> bool:
 
 
 def get(conn: sa.Connection, intent_id: str, agent_id: str) -> IntentAgent | None:
-    row = conn.execute(sa.select(intent_agents).where(_is(intent_id, agent_id))).first()
+    row = conn.execute(sa.select(*_COLUMNS).where(_is(intent_id, agent_id))).first()
     return None if row is None else _record(row)
 
 
@@ -52,8 +55,9 @@ def of_intent(conn: sa.Connection, intent_id: str) -> Sequence[IntentAgent]:
     return [_record(row) for row in _OF_INTENT.all(conn, {"intent_id": intent_id})]
 
 
+_COLUMNS = [intent_agents.c[field.name] for field in fields(IntentAgent)]
 _OF_INTENT = Prepared(
-    sa.select(intent_agents)
+    sa.select(*_COLUMNS)
     .where(intent_agents.c.intent_id == sa.bindparam("intent_id"))
     .order_by(intent_agents.c.assigned_at, intent_agents.c.agent_id)
 )
@@ -104,6 +108,25 @@ def intents_of(agent_id: str) -> sa.CompoundSelect[Any]:
     """The ids of the intents that ``agent_id`` owns or is a member of, as a part of another statement."""
     owned = sa.select(intents.c.id).where(intents.c.created_by == agent_id)
     return owned.union_all(sa.select(intent_agents.c.intent_id).where(intent_agents.c.agent_id == agent_id))
+
+
+def newest_of(conn: sa.Connection, agent_id: str, status: str | None, most: int) -> Sequence[str]:
+    """The ids of up to ``most`` of them, those made last first. Owned and joined ones are each read along an index, and
+    put together here: a database would sort all that there are."""
+    owned = sa.select(intents.c.created_at.label("made_at"), intents.c.id).where(intents.c.created_by == agent_id)
+    joined = sa.select(intent_agents.c.intent_made_at.label("made_at"), intent_agents.c.intent_id.label("id"))
+    joined = joined.where(intent_agents.c.agent_id == agent_id)
+    if status is not None:
+        owned = owned.where(intents.c.status == status)
+        joined = joined.join(intents, intents.c.id == intent_agents.c.intent_id).where(intents.c.status == status)
+    found: set[tuple[datetime | None, str]] = set()
+    for some in (owned, joined):
+        place = some.selected_columns
+        newest = some.order_by(place.made_at.desc(), place.id.desc()).limit(most)
+        found |= {(row.made_at, row.id) for row in conn.execute(newest)}
+    unknown = datetime.min.replace(tzinfo=UTC)
+    ordered = sorted(((made_at or unknown, one) for made_at, one in found), reverse=True)
+    return [one for _, one in ordered[:most]]
 
 
 def readable_by(agent_id: str) -> sa.ColumnElement[bool]:

@@ -234,11 +234,13 @@ def _ids(conn: sa.Connection, those: sa.ColumnElement[bool] | sa.TextClause, beh
 
 def page(conn: sa.Connection, *, status: str | None, agent: str | None, limit: int, offset: int) -> Sequence[Intent]:
     """Newest first; with ``agent`` those that it owns or is a member of."""
+    if agent is not None:
+        ids = intent_agents.newest_of(conn, agent, status, offset + limit)[offset:]
+        found = those(conn, ids)
+        return [found[one] for one in ids if one in found]
     statement = sa.select(intents).order_by(intents.c.created_at.desc(), intents.c.id.desc())
     if status is not None:
         statement = statement.where(intents.c.status == status)
-    if agent is not None:
-        statement = statement.where(intents.c.id.in_(intent_agents.intents_of(agent)))
     return [_record(row) for row in conn.execute(statement.limit(limit).offset(offset))]
 
 

@@ -460,7 +460,9 @@ intent_agents = sa.Table(
     sa.Column("id", sa.Text, nullable=False),
     sa.Column("role", sa.Text, nullable=False),
     sa.Column("assigned_at", Instant, nullable=False),
+    sa.Column("intent_made_at", Instant),
     sa.Index("ix_intent_agents_agent", "agent_id", "intent_id"),
+    sa.Index("ix_intent_agents_listed", "agent_id", "intent_made_at", "intent_id"),
 )
 
 agent_callbacks = sa.Table(

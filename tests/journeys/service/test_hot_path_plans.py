@@ -54,8 +54,9 @@ async def live_through(world: World) -> None:
     assert (await world.told(asked))["data"]["resolution"] == "responded"
 
 
-def plans(database: Database, statements: dict[str, Any]) -> dict[str, str]:
-    """How the database would execute each; PostgreSQL scans a table only where it has no index to take."""
+def plans(database: Database, statements: dict[str, Any], avoided: tuple[str, ...] = ("seqscan",)) -> dict[str, str]:
+    """How the database would execute each; PostgreSQL scans a table only where it has no index to take, and does what
+    else is to be ``avoided`` only where it can do nothing else."""
     found = {}
     with database.engine.connect() as conn:
         if database.dialect == "sqlite":
@@ -63,13 +64,19 @@ def plans(database: Database, statements: dict[str, Any]) -> dict[str, str]:
                 steps = conn.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values)
                 found[statement] = "\n".join(step.detail for step in steps)
         else:
-            conn.exec_driver_sql("SET enable_seqscan = off")
+            for one in avoided:
+                conn.exec_driver_sql(f"SET enable_{one} = off")
             for statement, values in statements.items():
                 cursor = psycopg.RawCursor if isinstance(values, list) else psycopg.Cursor
                 steps = cursor(conn.connection.driver_connection).execute(f"EXPLAIN {statement}", values)
                 found[statement] = "\n".join(step for (step,) in steps)
             conn.rollback()
     return found
+
+
+def is_sorted(plan: str) -> bool:
+    """Whether rows are put in order one by one, and not read in it."""
+    return "TEMP B-TREE" in plan or "Sort" in plan
 
 
 def scanned(plan: str) -> list[str]:
@@ -221,6 +228,30 @@ async def test_a_question_is_found_by_its_ref_without_reading_any_other(any_worl
     chosen = {text: values for text, values in statements.items() if text.startswith("SELECT suspensions.ask")}
     [plan] = plans(any_world.service.database, chosen).values()
     assert any(index in plan for index in BY_INDEX["q"])
+
+
+@pytest.mark.parametrize("wanted", [{}, {"status": "active"}], ids=["all", "of a status"])
+@pytest.mark.parametrize("role", ["agent", "operator", "admin"])
+async def test_intents_are_listed_along_an_index_and_none_are_sorted(
+    any_world: World, role: str, wanted: dict[str, str]
+) -> None:
+    """Whoever lists them: their own, those that they are a member of, and all. A status has no index: each move of an
+    intent would write it."""
+    made = await any_world.call("POST", "/v1/intents", "other_agent", json={"title": "another's"})
+    mine = await any_world.call("POST", "/v1/intents", "agent", json={"title": "its own"})
+    joined = f"/v1/intents/{made.json()['id']}/agents"
+    assert (await any_world.call("POST", joined, "other_agent", json={"agent_id": "refund-agent"})).status_code == 200
+    async with executed(any_world.service.database) as statements:
+        response = await any_world.call("GET", "/v1/intents", role, params={"limit": 50, "status": "draft"})
+        assert {one["id"] for one in response.json()["intents"]} == {made.json()["id"], mine.json()["id"]}
+        await any_world.call("GET", "/v1/intents", role, params={"limit": 50, **wanted})
+    chosen = {text: values for text, values in statements.items() if "FROM intents" in text or "FROM intent_ag" in text}
+    assert chosen
+    found = plans(any_world.service.database, chosen, ("seqscan", "sort"))
+    unfit = {text: plan for text, plan in found.items() if scanned(plan) or is_sorted(plan)}
+    in_order = [text for text, plan in unfit.items() if "ix_intents_created" in plan and not is_sorted(plan)]
+    assert [text for text in unfit if text not in in_order] == []
+    assert role != "agent" or not in_order, "those of others are not passed over"
 
 
 async def test_notices_that_a_pause_holds_are_counted_among_those_that_wait(any_world: World) -> None:
