@@ -17,7 +17,8 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import lru_cache
+
+import idna
 
 from core.errors import InvalidRecipient
 
@@ -26,8 +27,6 @@ def dns_domain(domain: str) -> str:
     """The domain in its DNS form, lower case. Raises :class:`UnicodeError` if it has none."""
     if domain.isascii():
         return domain.encode("idna").decode("ascii").lower()  # measures its labels
-    import idna
-
     return idna.encode(domain, uts46=True).decode("ascii")
 
 
@@ -197,7 +196,6 @@ _LONGEST_ID = 64
 RECIPIENT_FORMS = "a person's e-mail, group:NAME, slack:C…|U…|S…, email:x@y, pagerduty:SERVICE or pagerduty-schedule:ID"
 
 
-@lru_cache(maxsize=4096)
 def parse_recipient(text: str) -> Recipient:
     """The reference in ``text``; raises :class:`InvalidRecipient` if it has none of the known forms.
 
@@ -247,7 +245,6 @@ def key_name(text: str) -> str:
     return name.lower() if "@" in name else name
 
 
-@lru_cache(maxsize=4096)
 def canonical(identity: str) -> str:
     """One spelling for each identity: an e-mail's owner, a key's name unchanged. Only the directory knows which
     addresses belong to one person (:meth:`core.ports.Responders.identity_of`)."""

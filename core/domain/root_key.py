@@ -68,6 +68,4 @@ class RootKey:
 
 
 def _mac(key: bytes, text: bytes) -> bytes:
-    """By ``hmac.new``: ``hmac.digest`` releases the GIL, and waits up to 5 ms until a computing thread gives it
-    back. The event loop does this several times a question."""
     return hmac.new(key, text, hashlib.sha256).digest()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from datetime import datetime
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
@@ -150,14 +150,8 @@ def dependent_of(row: Iterable[Any]) -> Dependent:
     """``row`` has :data:`DEPENDENT`."""
     intent_id, status, version, links, held, log_length, log_mac, log_seal = row
     return Dependent(
-        intent_id, _status(status), version, _links(links), _held(held), log_length, log_mac, log_seal or None
+        intent_id, IntentStatus(status), version, Link(links), Hold(held), log_length, log_mac, log_seal or None
     )
-
-
-_status = lru_cache(maxsize=64)(IntentStatus)
-_links = lru_cache(maxsize=1024)(Link)
-_held = lru_cache(maxsize=64)(Hold)
-"""An enum takes ten times as long to find its member. Thousands of dependents have but a few different ones."""
 
 
 def advance_dependents(tx: Tx, moved: Sequence[Dependent], now: datetime) -> None:

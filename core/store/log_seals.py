@@ -1,7 +1,6 @@
 """What proves a log: the MAC of each line, and the seal over its head. Text in, hex digits out.
 
-A thousand logs may grow in one transaction. So the key is set up once, and a :class:`LineForm` holds what the lines of
-one event have in common.
+A thousand logs may grow in one transaction. So a :class:`LineForm` holds what the lines of one event have in common.
 
 Source: RFC-0019 by way of RFC-0025 §3; docs/reference/audit.md.
 """
@@ -12,7 +11,6 @@ import hashlib
 import hmac
 import json
 from collections.abc import Mapping
-from functools import lru_cache
 from json.encoder import encode_basestring_ascii as quoted
 from typing import Any, NamedTuple
 
@@ -94,21 +92,4 @@ _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), check_circu
 
 
 def _mac(key: bytes, text: str) -> str:
-    """HMAC with SHA-256 (RFC 2104), by its two halves: ``hmac`` takes half as long again for what it keeps around
-    them."""
-    inner, outer = _halves(key)
-    inner, outer = inner.copy(), outer.copy()
-    inner.update(text.encode())
-    outer.update(inner.digest())
-    return outer.hexdigest()
-
-
-@lru_cache(maxsize=16)
-def _halves(key: bytes) -> tuple[hashlib._Hash, hashlib._Hash]:
-    """Both begun with the key, to be copied."""
-    block = (key if len(key) <= _BLOCK else hashlib.sha256(key).digest()).ljust(_BLOCK, b"\0")
-    return hashlib.sha256(block.translate(_INNER)), hashlib.sha256(block.translate(_OUTER))
-
-
-_BLOCK = 64
-_INNER, _OUTER = (bytes(byte ^ pad for byte in range(256)) for pad in (0x36, 0x5C))
+    return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()

@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import lru_cache
 
 from pydantic import JsonValue
 
@@ -121,7 +120,6 @@ class SensitiveNames:
         return _kind_of(name[-_LONGEST_NAME:], self.own)
 
 
-@lru_cache(4096)
 def _kind_of(name: str, own: frozenset[str]) -> FindingKind | None:
     words = _words(MARK.sub(" ", name))
     found = _BY_WHOLE.get("".join(words))
