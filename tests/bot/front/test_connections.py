@@ -274,6 +274,21 @@ async def test_who_waits_for_an_answer_or_for_events_is_never_hung_up_on(door: D
         assert b"event: intent.resumed" in await stream.reader.readuntil(b"event: intent.resumed")
 
 
+def requests_under_way() -> int:
+    """Uvicorn has a task for each."""
+    return sum("run_asgi" in repr(task.get_coro()) for task in asyncio.all_tasks())
+
+
+async def test_whoever_leaves_a_stream_is_missed_although_another_request_stands_behind_it(door: Doors) -> None:
+    async with client(door) as one:
+        one.say(b"GET /v1/events/stream HTTP/1.1\r\nHost: h\r\n" + AGENT + b"\r\n" + ALIVE)
+        assert b": connected" in await one.reader.readuntil(b"connected\n")
+        assert requests_under_way() == 1
+    async with asyncio.timeout(30):
+        while requests_under_way():
+            await asyncio.sleep(0.01)
+
+
 async def test_a_stranger_that_reads_nothing_of_a_long_reply_is_hung_up_on(door: Doors) -> None:
     await door.world.http.get(f"{door.world.url}/openapi.json")  # the first time takes longer
     host, port = door.world.url.removeprefix("http://").split(":")
