@@ -13,6 +13,7 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
@@ -146,7 +147,9 @@ class Inbox:
             beginnings.append(entries.NOBODY)
         reached: EntryCursor | None = None
         while True:
-            some, reached = await self.database.read(_read(beginnings, reached))
+            some, reached = await self.database.read(
+                partial(entries.open_naming, beginnings=beginnings, after=reached, limit=_AT_ONCE)
+            )
             yield some
             if reached is None:
                 return
@@ -168,12 +171,6 @@ class Inbox:
         found = await self.database.read(lambda conn: entries.with_refs(conn, refs))
         here = (found[ref] for ref in refs if ref in found)
         return tuple(one for one in here if self._waits_for(audience_of(one), actor))
-
-
-def _read(
-    beginnings: Sequence[str], after: EntryCursor | None
-) -> Callable[..., tuple[Sequence[Entry], EntryCursor | None]]:
-    return lambda conn: entries.open_naming(conn, beginnings, after=after, limit=_AT_ONCE)
 
 
 def _position(entry: Entry) -> Position:

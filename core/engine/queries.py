@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
 import sqlalchemy as sa
 from pydantic import JsonValue
@@ -216,7 +217,9 @@ class ClientQueries:
         place, end = before, await self._database.read(lambda conn: suspension_lists.horizon(conn, wanted, before))
         found: list[Suspension] = []
         while len(found) <= limit:
-            some = await self._database.read(_naming(wanted, names, place, end))
+            some = await self._database.read(
+                partial(suspension_lists.naming, wanted=wanted, names=names, before=place, until=end)
+            )
             await self._refresh(some)
             found += [one for one in some if one.ask.created_by == by.key or self._permissions.may_read(one, by)]
             if len(some) < suspension_lists.AT_ONCE:
@@ -409,12 +412,6 @@ def _list(found: Sequence[Suspension], limit: int, end: Place | None = None) -> 
     """The first ``limit`` of ``found``. ``end`` is how far was looked, if there is more behind that."""
     after = _place(found[limit - 1]) if len(found) > limit else end
     return SuspensionList(found[:limit], after)
-
-
-def _naming(
-    wanted: Filter, names: PersonTexts, before: Place | None, until: Place | None
-) -> Callable[[sa.Connection], Sequence[Suspension]]:
-    return lambda conn: suspension_lists.naming(conn, wanted, names, before=before, until=until)
 
 
 def _place(suspension: Suspension) -> Place:

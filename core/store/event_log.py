@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from secrets import token_hex
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 import sqlalchemy as sa
 from pydantic import JsonValue
@@ -64,9 +64,8 @@ def append(tx: Tx, intent: Intent, added: Sequence[Event], now: datetime, key: b
 
 def append_all(tx: Tx, logs: Iterable[tuple[Moving, Sequence[Event]]], now: datetime, key: bytes) -> list[Moving]:
     """As :func:`append`, to the logs of many."""
-    growing = list(logs)
-    lines = _Lines(tx.conn, now, key, _new_ids(sum(len(added) for _, added in growing)))
-    grown = [lines.add(intent, added) for intent, added in growing]
+    lines = _Lines(tx.conn, now, key)
+    grown = [lines.add(intent, added) for intent, added in logs]
     _ROWS.run(tx.conn, lines.rows, each=_INSERT, together=_INSERT_TOGETHER)
     return grown
 
@@ -82,9 +81,9 @@ class _Form(NamedTuple):
 class _Lines:
     """Lines that are written together. What one event says is put into words once, however many logs it stands in."""
 
-    def __init__(self, conn: sa.Connection, now: datetime, key: bytes, ids: Iterator[str]) -> None:
+    def __init__(self, conn: sa.Connection, now: datetime, key: bytes) -> None:
         self.rows: list[tuple[Any, ...]] = []
-        self._conn, self._now, self._key, self._ids = conn, now, key, ids
+        self._conn, self._now, self._key = conn, now, key
         self._at = instant(now)
         self._forms: dict[int, _Form] = {}
 
@@ -96,7 +95,7 @@ class _Lines:
         position, mac = intent.log_length, intent.log_mac
         for event in added:
             position += 1
-            line_id, form = next(self._ids), self._form(event)
+            line_id, form = str(uuid4()), self._form(event)
             mac = mac_of_text(key, mac, form.line.canonical(line_id, intent_id, position))
             self.rows.append((line_id, intent_id, position, event.type, event.actor, form.payload, self._now, mac))
         seal = seal_head(key, intent_id, position, mac) if _is_head(self._conn, intent, key) else intent.log_seal
@@ -109,16 +108,6 @@ class _Lines:
             form = _Form(event, dict(event.payload), LineForm.of(event, self._at))
             self._forms[id(event)] = form
         return form
-
-
-def _new_ids(number: int) -> Iterator[str]:
-    """Random UUIDs. The system is asked once for all of them, where ``uuid.uuid4`` asks for each, and makes an object
-    that nobody needs."""
-    digits = token_hex(16 * number)
-    for start in range(0, len(digits), 32):
-        one = digits[start : start + 32]
-        variant = "89ab"[int(one[16], 16) % 4]
-        yield f"{one[:8]}-{one[8:12]}-4{one[13:16]}-{variant}{one[17:20]}-{one[20:]}"
 
 
 def _is_head(conn: sa.Connection, intent: Intent | Dependent, key: bytes) -> bool:
