@@ -1,6 +1,7 @@
-"""Long-lived connections, kept: whose turn it is, when one is tried again, and what is said while there is none.
+"""Long-lived connections: which process has one, when it is retried, and which alert goes out while there is none.
 
-Of all processes as many have such a connection as there are places (``core.database.locks``). The others stand by.
+There are fixed places for such a connection over all processes (``core.database.locks``). A process without a place
+stands by.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ class ConnectionState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """``longest_pause``: between two tries, at most. ``places``: how often a place is looked for, or looked after.
-    ``told_after``: so long without any connection is told."""
+    """``longest_pause``: the longest pause between two tries. ``places``: how often a place is looked for or
+    checked. ``told_after``: the time without any connection after which an alert goes out."""
 
     longest_pause: timedelta = timedelta(seconds=60)
     places: timedelta = timedelta(seconds=5)
@@ -50,7 +51,8 @@ def pauses(longest: timedelta) -> Iterator[float]:
 
 @dataclass(slots=True)
 class Downtime:
-    """Since when there is no connection. Each reason is logged once, as ``event``; operators hear of what lasts."""
+    """Since when there is no connection. Each reason is logged once, as ``event``; a lasting one alerts the
+    operators."""
 
     log: FilteringBoundLogger
     event: str
@@ -61,7 +63,7 @@ class Downtime:
     _since: float = field(default_factory=time.monotonic)
 
     def starts_now(self) -> None:
-        """If there is no connection from now on, it is for the first time."""
+        """Count the downtime, if any, from now."""
         self._since = time.monotonic()
 
     def is_over(self) -> None:
@@ -82,8 +84,8 @@ class Downtime:
 
 @dataclass(slots=True, eq=False)
 class Keeper:
-    """``hold`` keeps a connection while its place is ours, and returns the seconds before its next turn. A bug of ours
-    is logged as ``bug``; ``after_bug`` returns the seconds then. ``name`` is its name in :class:`Health`."""
+    """``hold`` keeps a connection while its place is ours, and returns the seconds before its next turn. A bug of
+    ours is logged as ``bug``; ``after_bug`` returns the seconds then. ``name`` is its name in :class:`Health`."""
 
     name: str
     places: LockSlots
@@ -102,7 +104,7 @@ class Keeper:
         self._task = asyncio.create_task(self._run(), name=self.name)
 
     async def stop(self, patience: timedelta = timedelta(), abandon: Callable[[], None] = lambda: None) -> None:
-        """Begin no other turn; after ``patience`` end this one, and ``abandon`` what holds it up."""
+        """Begin no further turn; after ``patience``, end the current one and call ``abandon`` for its blocking call."""
         self._stopping.set()
         if self._task is not None and not (await asyncio.wait({self._task}, timeout=patience.total_seconds()))[0]:
             self._task.cancel()
@@ -113,12 +115,12 @@ class Keeper:
             self.health.ends(self.name)
 
     def begins(self, following: float = 0.0) -> None:
-        """A round; the next one comes after ``following`` seconds."""
+        """A round begins; the next one comes after ``following`` seconds."""
         if self.health is not None:
             self.health.begins(self.name, timedelta(seconds=following))
 
     async def rest(self, seconds: float) -> None:
-        """Between two rounds; cut short by :meth:`stop`."""
+        """Sleep between two rounds; cut short by :meth:`stop`."""
         self.begins(seconds)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):

@@ -1,4 +1,4 @@
-"""Answers by mail: what a reply says, what is recorded, and what is written back.
+"""Answers by mail: reads a reply, records its answer, and writes back.
 
 Source: API.md §4; facts on mail §B3, §F.
 """
@@ -75,7 +75,7 @@ Words = Callable[[Suspension], Message]
 
 @dataclass(frozen=True, slots=True)
 class _Reaction:
-    """``reason`` says why nothing was recorded, ``None`` if something was; ``kind`` names what is written back, in
+    """``reason`` says why nothing was recorded, ``None`` if something was; ``kind`` names the mail to write back, in
     ``words`` about the question ``about``."""
 
     reason: str | None
@@ -88,7 +88,7 @@ class _Reaction:
 
 
 class Replies:
-    """Says, and does, what a reply amounts to."""
+    """Understands a reply, and records its answer."""
 
     def __init__(self, engine: Engine, mail: Correspondence, rules: MailRules, signatures: SignatureLines) -> None:
         self._engine = engine
@@ -100,7 +100,7 @@ class Replies:
         self._senders = Senders(engine.queries, engine.permissions, mail, rules)
 
     async def understood(self, mail: Inbound) -> Understood:
-        """An answer or a claim is recorded by now; everything else is left to be written down with the mail itself.
+        """An answer or a claim is recorded already; the caller records everything else together with the mail itself.
 
         Raises :class:`core.errors.DatabaseUnavailable`.
         """
@@ -118,7 +118,7 @@ class Replies:
         return await self._trusted(mail, [*mine, *await self._senders.others(mail, mine[0])])
 
     async def _trusted(self, mail: Inbound, mine: Sequence[Holder]) -> Understood:
-        """``mine`` are the sender's own questions that the mail is a reply to, the one that it was brought to first."""
+        """``mine`` are the sender's own questions that the mail answers, its first recipient's first."""
         holder = mine[0]
         keys = (mail.digest, *_name_of(mail, holder))
         if await self._mail.is_settled(CHANNEL, keys):
@@ -139,8 +139,8 @@ class Replies:
     async def _unverified(
         self, mail: Inbound, held: Sequence[Holder], reason: str, barred: str | None = None
     ) -> Understood:
-        """Nothing is recorded. The person whose token it is may have written it, and is told where to answer. So are
-        those who read a mailbox of several people. ``barred`` is who sent it in the person's name."""
+        """Nothing is recorded. The token's owner may have written it, and is told where to answer. So are the
+        readers of a shared mailbox. ``barred`` sent it in the person's name."""
         holder = held[0]
         is_shared = self._permissions.is_shared_mailbox(holder.suspension, holder.address)
         group = _group(holder, _STRANGERS)
@@ -161,7 +161,7 @@ class Replies:
         return Understood(CHANNEL, (mail.digest,), lines, written=written, groups=(group,))
 
     def _called(self, identity: str) -> str:
-        """Who that is: nobody but people of the directory is named, as anything may stand in such a field."""
+        """Their name. Only people of the directory are named: the field may hold anything."""
         return identity if self._permissions.responders.is_known(identity) else SOMEBODY_ELSE
 
     # --- What does it say? ----------------------------------------------------------------------------------------
@@ -195,9 +195,9 @@ class Replies:
     # --- Asking once more -----------------------------------------------------------------------------------------
 
     async def _known(self, mail: Inbound, holder: Holder) -> Circumstances:
-        """What the person may have had before their eyes: the mail that this one answers, and the last one to them. If
-        it answers no echo, that is the question itself, too. An echo is answered in its own language, anything else
-        in what the directory says of them."""
+        """What the person may have had before their eyes: the mail that this one answers, and the last one to them.
+        If it answers no echo, also the question itself. An echo is answered in its own language, any other mail in
+        the one that the directory has for them."""
         told = await self._mail.echoed(holder.suspension.id, holder.address)
         answered = [one for one in told if one.delivery in mail.answers_to][-1:]
         seen = [one.proposal for one in (*answered, *told[-1:])]
@@ -206,13 +206,13 @@ class Replies:
         return Circumstances(seen if answered else [None, *seen], language, okay_is_yes(holder.suspension.ask))
 
     def _is_shared(self, holder: Holder) -> bool:
-        """Whether several people write from there: what one of them calls their signature would be another's words."""
+        """Whether several people write from there: one person's signature would be another's words."""
         return self._permissions.is_shared_mailbox(holder.suspension, holder.address)
 
     async def _echo(
         self, mail: Inbound, reading: Unclear, holder: Holder, known: Circumstances | None = None
     ) -> _Reaction:
-        """Nothing is recorded, and they are asked once more. By what is ``known`` of them their words were read."""
+        """Nothing is recorded, and the person is asked once more. ``known`` is what their words were read with."""
         current = await self._queries.get(holder.suspension.id)
         if current is not None and not current.is_open:
             return await self._too_late(current, holder)
@@ -228,7 +228,7 @@ class Replies:
         return _Reaction(reading.reason, "echo", suspension, words, instead, offered)
 
     def _read_as(self, mail: Inbound, reading: Unclear, shown: Suspension, *, must_open: bool) -> Echo:
-        """What was read, as a mail may show it."""
+        """The reading, as a mail may show it."""
         words = mail.words
         own = words.lines or words.beside
         return Echo(
@@ -281,7 +281,7 @@ class Replies:
                 return await self._ask_again(holder, self._text(error.message), error.code)
 
     async def _ask_again(self, holder: Holder, why: str, code: str) -> _Reaction:
-        """The answer is clear, and not one that may be given here."""
+        """The answer is clear, but not allowed here."""
         suspension = holder.suspension
         must_open = await self._channel_views.must_open(CHANNEL, suspension)
         language = first_known((await self._shown(suspension)).ask.question.splitlines())
@@ -293,7 +293,7 @@ class Replies:
         return _Reaction("too_late", "too_late", ended, partial(too_late_mail, told=told, zone=self._zone(holder)))
 
     def _zone(self, holder: Holder) -> tzinfo | None:
-        """Whose times they read."""
+        """The holder's time zone."""
         return self._permissions.responders.time_zone(holder.actor.identity)
 
     async def _written(self, reaction: _Reaction, holder: Holder) -> WriteBack:
@@ -304,25 +304,24 @@ class Replies:
         return WriteBack(reaction.kind, reaction.words(shown), to, person, suspension_id, instead, most)
 
     async def _shown(self, suspension: Suspension) -> Suspension:
-        """As it may be quoted in a mail."""
+        """The question as a mail may quote it."""
         return await self._channel_views.shown_on(CHANNEL, suspension)
 
 
 def _via(mail: Inbound, sender: str | None) -> Via:
-    """The evidence of what it answers: the mail itself, the one of ours that it names, and who has sent it for its
-    author."""
+    """The evidence of the answer: the mail itself, our mail that it names, and its sender if that is not its author."""
     return Via(CHANNEL, mail.sender, next(iter(mail.answers_to), None), mail.message_id or None, sender=sender)
 
 
 def _open_first(holder: Holder, reason: str) -> _Reaction:
-    """No reply can answer it, whatever it says."""
+    """No reply can answer the question, whatever it says."""
     return _Reaction(reason, "link", holder.suspension, open_first_mail)
 
 
 def _reading(
     mail: Inbound, suspension: Suspension, shown: Suspension, known: Circumstances, called: KnownLines
 ) -> Reading:
-    """Choices are named as they were shown; a form's fields are those that the agent asked for."""
+    """Choices have their shown names; a form's fields are those of the agent."""
     ask = suspension.ask
     schema = form_schema_of(ask.form_schema, ask.context)
     choices = shown_choices(shown.ask)
@@ -330,7 +329,7 @@ def _reading(
 
 
 def _proposal(reading: Unclear, shown: Suspension, *, must_open: bool) -> Proposal | None:
-    """What a bare yes takes. Nothing that no reply can give."""
+    """The proposal that a bare yes takes; never an answer that no reply can give."""
     if reading.meant is not None:
         return None if must_open else Proposal(None, reading.meant)
     if reading.first is None:
@@ -344,8 +343,8 @@ def _name(reading: Reading) -> str:
 
 
 def _name_of(mail: Inbound, holder: Holder) -> tuple[str, ...]:
-    """By what a mail is known that comes by two doors, with other trace fields in each. Only an authentic one is known
-    by it: nobody takes somebody else's reply away by sending one of the same name first."""
+    """The ids that recognise a mail that comes by two ways, with different trace fields. Only an authentic mail has
+    them: so nobody suppresses another's reply by sending one of the same name first."""
     if not mail.message_id:
         return ()
     named = "\n".join((mail.message_id, holder.actor.identity, holder.suspension.id))
@@ -363,7 +362,7 @@ def _mark(identity: str) -> str:
 def _lines(
     held: Sequence[Holder], reason: str, by: str | None = None, details: Mapping[str, JsonValue] = NOTHING_MORE
 ) -> tuple[TimelineEntry, ...]:
-    """One for each question."""
+    """One timeline entry for each question."""
     each = {one.suspension.id: one for one in reversed(held)}.values()
     kind = MailKind.REPLY.value
     return tuple(TimelineEntry(one.suspension.id, kind, reason, one.actor.identity, by, details) for one in each)

@@ -1,10 +1,10 @@
 """Bounces, receipts, out-of-office notes, lists, our own mail: mail that no person wrote. Nothing is ever written back.
 
-What belongs to a question is noted on its timeline. A notice that came back for good is refused. Only a report that
-bears the notice's return id proves that: it is made with a key of ours, stands nowhere but in the mail
+A mail that belongs to a question is noted on its timeline. A notice that bounced for good is refused. Only a report
+with the notice's return id proves that: the id is made with a key of ours and stands only in the mail
 (``Mailboxes.return_id``), and the report has to be about the notice's own recipient. A delivery id or a Message-ID
 proves nothing, because a timeline shows it to the agent that asked. Neither does the bare id in the envelope sender of
-a mail that an older version has sent.
+an older version's mail.
 
 Source: API.md §3; facts on mail §B3, §F; docs/decisions/0019, 0029.
 """
@@ -40,8 +40,8 @@ _MOST_NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class _Subject:
-    """What a mail is about: a question, whose mail it was, and that mail if it is known which. ``proven``: by its
-    return id, and not by what others know of it, nor as the latest to somebody whose token it bears."""
+    """The subject of a mail: a question, the recipient of our mail, and that mail if it is known. ``proven``: found
+    by its return id, not by an id that others know, and not as the latest mail to a token's owner."""
 
     suspension_id: str
     person: str | None
@@ -50,7 +50,7 @@ class _Subject:
 
 
 class Returns:
-    """Says what such a mail amounts to."""
+    """Understands such a mail."""
 
     def __init__(self, queries: Queries, mail: Correspondence, rules: MailRules) -> None:
         self._queries = queries
@@ -58,7 +58,7 @@ class Returns:
         self._rules = rules
 
     async def understood(self, mail: Inbound) -> Understood:
-        """Writes nothing down. Raises :class:`core.errors.DatabaseUnavailable`."""
+        """Records nothing. Raises :class:`core.errors.DatabaseUnavailable`."""
         subjects = {one.suspension_id: one for one in await self._subjects(mail)}.values()
         lines: list[TimelineEntry] = []
         returned: list[Returned] = []
@@ -72,7 +72,7 @@ class Returns:
         return Understood(CHANNEL, (mail.digest,), tuple(lines), tuple(returned), groups=groups)
 
     def _refusal(self, mail: Inbound, about: _Subject) -> str | None:
-        """Why the notice counts as refused now, as a code; ``None`` if it does not."""
+        """The code of why the notice counts as refused now; ``None`` if it does not."""
         row = about.row
         if row is None or row.kind is not RowKind.NOTIFY:
             return None
@@ -83,7 +83,7 @@ class Returns:
         return AWAY if away and self._rules.away_advances else None
 
     async def _noted(self, mail: Inbound, about: _Subject) -> list[TimelineEntry]:
-        """The line; that there are too many, once; then none."""
+        """The timeline entry; at the limit one that says so; then none."""
         lately = await self._mail.lately(CHANNEL, _group(about, mail))
         if lately > MOST_AN_HOUR:
             return []
@@ -94,8 +94,8 @@ class Returns:
     # --- What is it about? ----------------------------------------------------------------------------------------
 
     async def _subjects(self, mail: Inbound) -> list[_Subject]:
-        """By the return id that it bears, else by the mail that came with it, else by the reply address that it was
-        sent to, else by the mail that it answers."""
+        """By its return id, else by the returned mail in it, else by its reply address, else by the mail that it
+        answers."""
         ours = self._rules.ours
         inside = ours.deliveries_named(mail.report.original) if mail.report is not None else []
         if found := await self._of_deliveries(mail.deliveries, proven=True):
@@ -123,7 +123,7 @@ def _group(about: _Subject, mail: Inbound) -> str:
 
 
 def _addresses(row: Row) -> frozenset[str]:
-    """Whom the notice went to, as a report may write it."""
+    """The recipient's addresses, as a report may write them."""
     to = Address(row.channel, row.address or "")
     reached = deliverable(to)
     return frozenset({small(to.value)} | ({small(reached.value)} if reached else set()))
@@ -134,7 +134,7 @@ def _is_from(sender: str, row: Row) -> bool:
 
 
 def _reason(mail: Inbound, about: _Subject) -> tuple[str, Mapping[str, JsonValue]]:
-    """A stable code for what it is, and numbers that help to look into it."""
+    """The stable code of the mail's kind, and numbers for an investigation."""
     row = about.row
     details: dict[str, JsonValue] = {} if row is None else {"delivery": row.id, "attempt": row.attempt}
     if mail.kind is MailKind.BOUNCE and mail.report is not None and row is not None:
@@ -150,7 +150,7 @@ def _reason(mail: Inbound, about: _Subject) -> tuple[str, Mapping[str, JsonValue
 
 
 def _not_refused(proven: bool, row: Row) -> str:
-    """Why a notice is not refused that came back for good."""
+    """Why a notice that bounced for good is not refused."""
     if not proven:
         return "unproven"
     return "refused_before" if has_returned(row) else "not_out"

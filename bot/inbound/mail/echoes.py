@@ -1,8 +1,8 @@
-"""Echoes: mails to somebody whose reply recorded nothing. Pure.
+"""Echoes: mails to a person whose reply recorded nothing. Pure.
 
 An echo says what was read, that nothing was recorded and why, and asks again: the whole list, what silence does, and
-which action it is about. Nothing is guessed. One option may be proposed: the one that the first line of the reply names
-by itself. It is written in the language of the reply, else of the question (``channels.email.reply_words``).
+which action it is about. Nothing is guessed. At most one option is proposed: the one that the first line of the reply
+names by itself. It is written in the language of the reply, else of the question (``channels.email.reply_words``).
 
 Source: API.md §6 ("What a reply means"); docs/decisions/0103.
 """
@@ -33,12 +33,12 @@ _PAGE = LinkTo(Opens.QUESTION)
 
 @dataclass(frozen=True, slots=True)
 class Echo:
-    """What was read, as it may be shown in a mail.
+    """The reading of a reply, as a mail may show it.
 
-    ``reason`` is the reader's stable code, ``unfit`` a sentence of its own about a field. ``own`` are the writer's
-    words and ``first`` the line of them that names the option that is proposed; ``fields`` a form's fields or a text as
-    they were understood. ``must_open``: no reply can give anything but a negative choice. ``offers``: the page asks
-    whether the lines around the reply are its writer's signature.
+    ``reason`` is the reader's stable code, ``unfit`` a sentence about an invalid field. ``own`` are the writer's words
+    and ``first`` their line that names the proposed option; ``fields`` are a form's fields or a text as understood.
+    ``must_open``: a reply can only give a negative choice. ``offers``: the page asks whether the lines around the reply
+    are its writer's signature.
     """
 
     reason: str
@@ -54,7 +54,7 @@ class Echo:
 
 
 def echo_mail(shown: Suspension, echo: Echo) -> Message:
-    """``shown`` is the question as it may be shown in a mail."""
+    """``shown`` is the question as a mail may show it."""
     words = reply_words(echo.language)
     blocks = [_nothing(words, echo), shown.ask.question, *_how(shown, echo, words)]
     blocks += [_silence(shown, words, echo.zone), *_action(shown, words), *_wrote(echo, words)]
@@ -66,7 +66,7 @@ def echo_mail(shown: Suspension, echo: Echo) -> Message:
 
 
 def page_mail(shown: Suspension, language: str) -> Message:
-    """In place of one echo too many: the page's link."""
+    """The page's link, in place of one echo too many."""
     words = reply_words(language)
     blocks = [f"{words['nothing']} {words['too_often']}", shown.ask.question, words["please_here"]]
     return _message(Purpose.CONFIRMATION, shown, blocks, language)
@@ -78,7 +78,7 @@ def _nothing(words: ReplyWords, echo: Echo) -> str:
 
 
 def _how(shown: Suspension, echo: Echo, words: ReplyWords) -> Iterator[str]:
-    """What to write so that it decides."""
+    """How to write a reply that decides."""
     kind, choices = shown.ask.response_type, shown_choices(shown.ask)
     if echo.must_open:
         if echo.fields is not None:

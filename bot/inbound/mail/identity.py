@@ -1,8 +1,8 @@
 """The identity behind a mail: whether the person that its token was made for wrote it, to us.
 
-A mail that went to nobody of the directory, such as a team's mailbox, may be answered by whoever of the directory may
-answer the question, from their own address. What somebody else has sent in the writer's name counts for nothing if
-that one may not answer.
+A mail to nobody of the directory, such as a team's mailbox, may be answered from their own address by any person of the
+directory who may answer the question. A mail sent by another person in the writer's name counts for nothing if that
+person may not answer.
 
 Source: facts on mail §B1 (authority is the token, the sender and our own MX's word); docs/decisions/0019, 0025, 0087.
 """
@@ -26,7 +26,7 @@ _MOST_TOKENS = 5
 
 
 class Senders:
-    """Looks up whom a mail's tokens were made for, and says why it is not to be trusted. Every method raises
+    """Looks up the owners of a mail's tokens, and says why a mail is not trusted. Every method raises
     :class:`core.errors.DatabaseUnavailable`."""
 
     def __init__(self, queries: Queries, permissions: Permissions, mail: Correspondence, rules: MailRules) -> None:
@@ -37,8 +37,8 @@ class Senders:
         self._rules = rules
 
     async def holders(self, mail: Inbound) -> list[Holder]:
-        """Whom the mail's tokens were made for. One without any may still name the mail that it answers; that is
-        known to more people than a token is, so it takes an MX that vouches for the sender."""
+        """The owners of the mail's tokens. A mail without a token may name the mail that it answers; more people
+        know that id than a token, so an MX has to vouch for the sender."""
         if mail.tokens:
             return await self._held(mail.tokens)
         if not mail.authentic or self._rules.sender_auth is SenderAuth.TOKEN_ONLY:
@@ -52,7 +52,7 @@ class Senders:
         return [one for one in held if one.actor.identity == holder.actor.identity]
 
     def written_by(self, mail: Inbound, held: Sequence[Holder]) -> list[Holder]:
-        """Those of ``held`` that are the sender's: made for them, or for nobody in particular and they may answer."""
+        """Those of ``held`` that are the sender's: made for them, or for nobody in particular if they may answer."""
         found = (one if self._is_from(mail, one) else self._in_their_own_name(mail, one) for one in held)
         return [one for one in found if one is not None]
 
@@ -66,9 +66,9 @@ class Senders:
         )
 
     def _in_their_own_name(self, mail: Inbound, holder: Holder) -> Holder | None:
-        """A responder of the directory, whom their own server vouches for, answers a mail that went to a mailbox of
-        nobody's there. The token says no more than which question is meant: everybody who reads that mailbox has it,
-        so the From alone (``token_only``) would let each of them answer as any other."""
+        """A responder of the directory, whom their own server vouches for, answers a mail to a mailbox that is
+        nobody's there. The token only says which question is meant: everybody who reads that mailbox has it, so with
+        the From alone (``token_only``) each of them could answer as any other."""
         proven = mail.authentic and self._rules.sender_auth in {SenderAuth.DMARC, SenderAuth.DKIM}
         if not proven or mail.sender is None or self._responders.is_known(holder.actor.identity):
             return None
@@ -78,8 +78,8 @@ class Senders:
         return Holder(holder.suspension, actor, Address(CHANNEL, actor.person.mail_to, actor.identity))
 
     def barred(self, mail: Inbound, holder: Holder) -> str | None:
-        """The identity of somebody who sent the mail in the name of ``holder`` and may not answer the question, empty
-        if it can't be read; ``None`` if there is nobody such."""
+        """The identity of a person who sent the mail in the name of ``holder`` and may not answer the question;
+        empty if unreadable, ``None`` if there is none."""
         may_not = (
             one
             for one in self._others_who_sent(mail, holder)
@@ -88,7 +88,7 @@ class Senders:
         return next(may_not, None)
 
     def sent_by(self, mail: Inbound, holder: Holder) -> str | None:
-        """Who has sent the mail in the name of ``holder``, ``None`` if they did themselves."""
+        """The sender of the mail in the name of ``holder``, ``None`` if they sent it themselves."""
         return next(self._others_who_sent(mail, holder), None)
 
     def _others_who_sent(self, mail: Inbound, holder: Holder) -> Iterator[str]:
@@ -96,7 +96,7 @@ class Senders:
         return (one for one in identities if one != holder.actor.identity)
 
     async def distrust(self, mail: Inbound, mine: Sequence[Holder]) -> str | None:
-        """Why the mail is not the recipient's own reply, as far as anybody knows. ``mine`` are the sender's tokens."""
+        """Why the mail is not the recipient's own reply, as far as known. ``mine`` are the sender's tokens."""
         if not mine:
             return "sender_is_not_the_recipient"
         if self._rules.sender_auth is SenderAuth.LINK_ONLY:
@@ -107,9 +107,8 @@ class Senders:
 
     async def _is_reply_to(self, mail: Inbound, holder: Holder) -> bool:
         """Whether it was written to us, about this question, by the one field that the sender's server has surely
-        signed: a genuine mail to somebody else, brought to the token's address by whoever knows it, stays genuine,
-        whatever else they write on top of it.
-        """
+        signed. Otherwise a genuine mail to another person could be sent on to the token's address: it stays genuine,
+        whatever fields are added on top."""
         if mail.replied_to:
             return any(one.suspension.id == holder.suspension.id for one in await self._held(mail.replied_to))
         if not mail.is_to_us:

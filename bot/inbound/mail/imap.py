@@ -1,9 +1,9 @@
-"""The mailbox poller: looks whenever the IMAP server tells of a mail, and every so often besides.
+"""The mailbox poller: fetches mail whenever the IMAP server announces some, and at an interval besides.
 
-Of all processes one looks; an advisory lock says which, and ends with the process. A mail is acted upon, then marked.
-Whatever kills the process in between, the mail is met again and known by its content's digest. A number says nothing: a
-mailbox that was restored gives the same ones to other mails. Only a mail that can't be marked is known by it.
-So two that look at once, in the moment in which one has lost the lock unnoticed, answer once and confirm once.
+One of all processes looks: the holder of an advisory lock, which ends with the process. A mail is acted upon, then
+marked. If the process is killed in between, the mail is met again and recognised by its content's digest. A UID proves
+nothing: a restored mailbox gives the same ones to other mails. Only a mail that can't be marked is recognised by it. So
+if two processes look at once, just after one has lost the lock unnoticed, they answer once and confirm once.
 
 A mail that the mailbox can't hand out must not stop those behind it: it is left alone for a while, longer each time,
 and tried again. Blocking calls run in a thread that the process may leave behind when it ends.
@@ -41,8 +41,8 @@ log = structlog.get_logger(__name__)
 
 @dataclass(slots=True)
 class FetchBackoff:
-    """Mails that could not be fetched, and when each is tried again: after ``longest`` at the latest. A ``mail`` is any
-    key that names one."""
+    """Mails that could not be fetched, and when each is tried again: after ``longest`` at the latest. A ``mail`` is
+    any key that identifies one."""
 
     longest: timedelta = timedelta(minutes=15)
     _until: dict[str, float] = field(default_factory=dict)
@@ -65,7 +65,7 @@ T = TypeVar("T")
 
 
 async def aside(work: Callable[[], T]) -> T:
-    """What ``work`` returns or raises. Its thread, unlike ``asyncio.to_thread``'s, holds up no process's end."""
+    """The result or error of ``work``. Unlike ``asyncio.to_thread``'s, its thread does not delay the process's end."""
     loop = asyncio.get_running_loop()
     outcome: asyncio.Future[T] = loop.create_future()
 
@@ -93,8 +93,8 @@ _OPENED_BY_OTHERS = timedelta(days=7)
 
 @dataclass(frozen=True, slots=True)
 class MailboxTiming(Timing):
-    """``finish``: how long a mail in hand may take while the service stops. ``longest_backoff``: how long a mail that
-    the server could not hand out is left alone, at most."""
+    """``finish``: how long a mail in hand may take while the service stops. ``longest_backoff``: how long a mail
+    that the server could not hand out is left alone, at most."""
 
     without_database: timedelta = timedelta(seconds=5)
     finish: timedelta = timedelta(seconds=5)
@@ -102,7 +102,7 @@ class MailboxTiming(Timing):
 
 
 class MailPoller:
-    """``every``: how long it waits for the server to tell of a mail before it looks all the same."""
+    """``every``: how long it waits for the server's announcement before it looks anyway."""
 
     def __init__(
         self,
@@ -136,7 +136,7 @@ class MailPoller:
         return self._keeper.state
 
     def start(self) -> None:
-        """Returns at once: the service is there while the mailbox is not."""
+        """Returns at once: the service also works without the mailbox."""
         self._downtime.starts_now()
         self._keeper.start()
 
@@ -146,14 +146,14 @@ class MailPoller:
         await self._keeper.stop(self._timing.finish, self._abandon)
 
     def _abandon(self) -> None:
-        """Its thread waits for a server that says nothing."""
+        """For a thread that waits for a silent server."""
         if self._session is not None:
             self._session.abandon()
 
     # --- A session ------------------------------------------------------------------------------------------------
 
     async def _turn(self, keeper: Keeper, place: LockSlot) -> float:
-        """One session; the seconds before the next."""
+        """One session; returns the seconds before the next."""
         try:
             await self._look_while(place)
         except ImapLost as lost:
@@ -188,14 +188,14 @@ class MailPoller:
             self._is_well()  # until now: a server may end a session in which nothing happens
 
     def _is_well(self) -> None:
-        """All that waits has been looked at. A login alone says nothing: what breaks the session may lie there."""
+        """All waiting mail has been looked at. A login alone proves nothing: a waiting mail may break the session."""
         self._downtime.is_over()
         self._pauses = pauses(self._timing.longest_pause)
 
     # --- What lies there ------------------------------------------------------------------------------------------
 
     async def _take_all(self, session: ImapSession) -> bool:
-        """Everything that waits, once; false if the database is away, and the mails stay as they are."""
+        """Take all waiting mail once; false if the database is away, and the mails stay as they are."""
         since = (self._clock.now() - _OPENED_BY_OTHERS).date()
         uids = await aside(lambda: session.waiting(since))
         try:
@@ -209,7 +209,7 @@ class MailPoller:
         return True
 
     async def _take_one(self, session: ImapSession, uid: str) -> None:
-        """Only what has to be there for any mail is raised: the session, and the database."""
+        """Raises only errors of the session and of the database."""
         self._keeper.begins()
         key = f"imap:{self._account.name}:{session.uid_validity}:{uid}"
         if self._backoff.is_waiting(key):
@@ -248,8 +248,8 @@ class MailPoller:
         return True
 
     async def _fetched(self, session: ImapSession, uid: str, octets: int) -> bytes | None:
-        """Of a mail that is too large its header alone: whoever wrote it hears that nothing in it counts. ``None``
-        if it has vanished."""
+        """The mail, or only the header of one that is too large: its writer is told that nothing in it counts.
+        ``None`` if it has vanished."""
         if octets <= LARGEST_MAIL:
             return await aside(lambda: session.content(uid))
         log.warning("mail.too_large", octets=octets)

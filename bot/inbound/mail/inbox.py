@@ -1,11 +1,10 @@
-"""The inbox for mail, whatever way it came in: each mail is read, and acted upon once.
+"""The mail inbox, for every way in: each mail is read, and acted upon once.
 
-Whatever a mail says, it is taken: only the database being away is a reason to bring it again. Nothing is ever written
-to anybody but the person that a token was made for, and nothing because of a bounce, an automatic reply, a list or our
-own mail.
+A mail is taken whatever it says: it has to come again only if the database is away. Mail is only ever written to the
+person that a token was made for, and never because of a bounce, an automatic reply, a list or our own mail.
 
-What it means is worked out first and written down last, in one transaction (``core/inbound/settle.py``). After a crash
-before that the mail may come again, and the engine knows the answer already.
+A mail is understood first and recorded last, in one transaction (``core/inbound/settle.py``). After a crash before that
+the mail may come again, and the engine knows the answer already.
 """
 
 from __future__ import annotations
@@ -39,10 +38,9 @@ CRASHED = "crashed"
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """One mail as a door took it in. ``raw`` is RFC 5322. ``sender`` is MAIL FROM (empty for ``<>``) and
-    ``recipients`` RCPT TO, ``None`` and empty where the door does not know them; the envelope stands above the
-    headers. ``door`` names the way in: ``webhook``, ``lmtp``, ``imap``.
-    """
+    """One mail as it came in. ``raw`` is RFC 5322. ``sender`` is MAIL FROM (empty for ``<>``) and ``recipients``
+    RCPT TO, ``None`` and empty if unknown; the envelope takes precedence over the headers. ``door`` names the way
+    in: ``webhook``, ``lmtp``, ``imap``."""
 
     raw: bytes = field(repr=False)
     door: str
@@ -51,7 +49,7 @@ class Arrival:
 
 
 class MailInbox:
-    """Takes mail in, for every door."""
+    """Takes mail from every way in."""
 
     def __init__(
         self,
@@ -70,9 +68,8 @@ class MailInbox:
         self._returns = Returns(engine.queries, mail, rules)
 
     async def take(self, arrived: Arrival) -> None:
-        """Act upon a mail, once, however often and through however many doors it comes. Raises only
-        :class:`core.errors.DatabaseUnavailable`: nothing was lost then, and the same mail may come again.
-        """
+        """Act upon a mail once, however often and by however many ways it comes. Raises only
+        :class:`core.errors.DatabaseUnavailable`: nothing was lost then, and the same mail may come again."""
         mail = await self._read(arrived)
         if await self._mail.is_settled(CHANNEL, (mail.digest,)):
             log.info("mail.ignored", mail=mail.digest[:12], reason="duplicate")
@@ -87,8 +84,8 @@ class MailInbox:
             self._observer.received(CHANNEL, arrived.door, kind.value)
 
     async def knows(self, address: str) -> bool:
-        """Whether a mail to ``address`` (RCPT TO) can concern anything here: the reply address of a question that is
-        open or has ended (who comes late is told the truth), or the envelope sender of a mail that we sent.
+        """Whether a mail to ``address`` (RCPT TO) can concern us: the reply address of a question, open or ended (a
+        late writer is told the truth), or the envelope sender of our mail.
 
         One look-up by key. Raises :class:`core.errors.DatabaseUnavailable`.
         """
@@ -112,8 +109,8 @@ class MailInbox:
             return Inbound(digest, MailKind.UNREADABLE, unfit=CRASHED)
 
     async def _understood(self, mail: Inbound) -> Understood | None:
-        """What a mail amounts to; ``None`` if it is to be kept for somebody to look at. That is one that can't be read,
-        or that brings a mistake of ours to light, as it would for ever."""
+        """The meaning of a mail; ``None`` to keep it for an operator: it can't be read, or it triggers a bug of
+        ours, as it would every time."""
         try:
             match mail.kind:
                 case MailKind.UNREADABLE:
@@ -129,7 +126,7 @@ class MailInbox:
             return None
 
     async def _kept(self, mail: Inbound, arrived: Arrival) -> Understood:
-        """As it came; noted on the question whose address the envelope names, if any."""
+        """The mail unchanged; noted on the question whose address the envelope names, if any."""
         now, reason = self._clock.now(), mail.unfit or CRASHED
         raw, until = arrived.raw, now + self._rules.quarantine
         kept = Quarantined(mail.digest, CHANNEL, arrived.door, reason, len(raw), now, until, raw)

@@ -1,6 +1,6 @@
-"""The listener behind ``email.listen``: mail that a mail server brings itself, by LMTP or SMTP.
+"""The listener of ``email.listen``: takes mail from a mail server by LMTP or SMTP.
 
-It stands behind a mail server, never on the internet: it believes the Authentication-Results that it is brought.
+It stands behind a mail server, never on the internet: it believes the Authentication-Results in the mail.
 
 Source: API.md §6; facts on mail §B2; docs/decisions/0020.
 """
@@ -33,7 +33,7 @@ _LEAVE_SECONDS = 1.0
 
 
 class MailListener:
-    """``hostname`` is what it calls itself. ``most`` connections are had at a time."""
+    """``hostname`` is its name in greetings. At most ``most`` connections are open."""
 
     def __init__(
         self,
@@ -62,16 +62,16 @@ class MailListener:
 
     @property
     def standing(self) -> str:
-        """How it stands, for ``/readyz``."""
+        """Its state, for ``/readyz``."""
         return "listening" if self._server is not None else "closed"
 
     @property
     def is_taking(self) -> bool:
-        """Whether a mail that has come in whole is being acted upon."""
+        """Whether a complete mail is being acted upon."""
         return bool(self._taking)
 
     async def start(self) -> None:
-        """Raises :class:`ConfigError` if the address can't be listened on."""
+        """Raises :class:`ConfigError` if it can't listen on the address."""
         loop, address = asyncio.get_running_loop(), self._address
         try:
             self._server = await loop.create_server(self._welcome, address.host, address.port)
@@ -86,7 +86,7 @@ class MailListener:
         log.info("mail.listening", protocol=address.protocol, port=address.port)
 
     def become(self, other: MailListener) -> None:
-        """Go on as ``other`` would, at the address that this one has. Nobody is turned away meanwhile."""
+        """Continue with the settings of ``other``, at this one's address. No connection is refused meanwhile."""
         self._inbox, self._hostname = other._inbox, other._hostname
 
     def _welcome(self) -> asyncio.Protocol:
@@ -111,7 +111,7 @@ class MailListener:
         await self._inbox.take(Arrival(content, self._address.protocol, sender, recipients))
 
     async def stop_taking(self) -> None:
-        """Nobody else is let in; what has come in whole is answered, the rest is told to come again."""
+        """Accept no further connection; complete mails are answered, others are told to come again."""
         if self._server is None:
             return
         self._server.close()

@@ -1,4 +1,4 @@
-"""Texts of mails that answer somebody's reply. Pure."""
+"""Texts of mails that answer a person's reply. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST_NAMED = 3
 
 
 def _open_first(shown: Suspension) -> str:
-    """Why no reply can approve it; a denial may be replied all the same."""
+    """Why no reply can approve the question; a reply may still deny it."""
     negatives = [choice for choice in shown_choices(shown.ask) if choice.negative][:_MOST_NAMED]
     replied = " or ".join(f"{choice.number} ({choice.label})" for choice in negatives)
     still = f" A reply that says {replied} still counts." if replied else ""
@@ -26,8 +26,7 @@ def _open_first(shown: Suspension) -> str:
 
 
 def confirmation_mail(ended: Suspension, told: AgentTold) -> Message:
-    """The answer counts. ``ended`` was answered. What the agent makes of it, once it is ``told``, is the agent's: a
-    veto stops it."""
+    """The answer counts: ``ended`` was answered. It promises nothing about the agent's next step: a veto stops it."""
     value = in_brief(shown_value(ended, ended.ended.value)) if ended.ended else ""
     reason = ended.ended.reason if ended.ended else None
     why = f" Your reason goes with it: “{in_brief(reason)}”" if reason else ""
@@ -40,8 +39,8 @@ def partly_mail(suspension: Suspension, identity: str) -> Message:
 
 
 def claimed_mail(claimed: Suspension, zone: tzinfo | None = None) -> Message:
-    """They are on it, and until when that holds reminders back: not to the claim's own end where the question's is
-    near, and not at all if none is left."""
+    """They are on it, and until when that holds reminders back: not to the claim's own end if the question's is
+    near, and not at all if no reminder is left."""
     until = held_until(claimed)
     held = f" Reminders are held back until {told_at(until, zone)}." if until and next_attempt_at(claimed) else ""
     text = f"Recorded: you are on it.{held}\n\nThe question still waits for an answer."
@@ -53,14 +52,14 @@ def not_held_mail(suspension: Suspension, why: str) -> Message:
 
 
 def too_late_mail(ended: Suspension, told: AgentTold, zone: tzinfo | None = None) -> Message:
-    """The truth: how it had ended before this reply came. ``ended`` must have ended."""
+    """How the question had ended before this reply came. ``ended`` must have ended."""
     ending = build_ending(ended, zone=zone, told=told)
     text = f"Too late: your reply was not recorded.\n\n{ending.sentence} {ending.agent}"
     return _message(Purpose.TOO_LATE, ended, text)
 
 
 def link_only_mail(suspension: Suspension) -> Message:
-    """Nothing was recorded, as no answer is taken by mail (``email.sender_auth: link_only``)."""
+    """Nothing was recorded, because no answer is taken by mail (``email.sender_auth: link_only``)."""
     text = (
         "Your reply was not recorded: answers are not taken by mail here.\n\n"
         f"{suspension.ask.question}\n\nPlease answer here:"
@@ -74,8 +73,8 @@ def open_first_mail(suspension: Suspension) -> Message:
 
 
 def unverified_mail(suspension: Suspension, *, must_open: bool = False, is_shared: bool = False) -> Message:
-    """A reply came that nobody can vouch for, to whom it would be from. With ``must_open`` no reply would count. To a
-    mailbox that several people read (``is_shared``) it says who may have written it."""
+    """To the supposed writer of an unverified reply. With ``must_open`` no reply would count. To a mailbox that
+    several people read (``is_shared``) it says who may have written it."""
     if is_shared:
         came = "A reply came in that could not be verified, or is from somebody who may not answer"
         own = "your own mailbox"
@@ -85,7 +84,7 @@ def unverified_mail(suspension: Suspension, *, must_open: bool = False, is_share
 
 
 def barred_mail(suspension: Suspension, by: str, *, must_open: bool = False) -> Message:
-    """``by`` has sent a reply in the name of whoever reads this, and may not answer."""
+    """``by``, who may not answer, has sent a reply in the reader's name."""
     came = f"A reply in your name came in that was sent by {by}, who may not answer this question"
     return _not_theirs(suspension, came, "" if must_open else ", or reply from your own account", must_open=must_open)
 

@@ -1,4 +1,4 @@
-"""The webhook for mail: ``POST /email/inbound``, for mail that another mail server posts (API.md §6)."""
+"""The mail webhook: ``POST /email/inbound``, for mail that another mail server posts (API.md §6)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SIGNATURE = re.compile(r"\s*t=([0-9]{1,12})\s*,\s*v1=([0-9a-f]{64})\s*")
 
 
 class MailWebhook:
-    """Verifies what was posted, then hands it to the inbox."""
+    """Verifies a posted mail, then hands it to the inbox."""
 
     def __init__(self, inbox: MailInbox, clock: Clock, secret: str) -> None:
         self._inbox = inbox
@@ -39,7 +39,7 @@ class MailWebhook:
         return 202
 
     def may_be_signed(self, signature: str | None) -> bool:
-        """What can be said without the body: the signature is of its shape, and new."""
+        """A check without the body: the signature has the right shape, and is new."""
         found = _SIGNATURE.fullmatch(signature or "")
         return found is not None and abs(self._clock.now().timestamp() - int(found[1])) <= _SIGNATURE_SECONDS
 

@@ -1,7 +1,7 @@
-"""Answers in PagerDuty: notes, and the field that was made for decisions.
+"""Answers in PagerDuty: notes, and the custom field for decisions.
 
-Every way through ends in ``Engine.respond``. Whoever wrote is told by a note on the incident what came of it. What may
-never count is a line on the question's timeline, with a stable reason.
+Every way ends in ``Engine.respond``. The writer learns the result from a note on the incident. An answer that may never
+count is noted on the question's timeline, with a stable reason.
 
 Source: facts on channels §C6, §F; docs/decisions/0024.
 """
@@ -54,7 +54,7 @@ log = structlog.get_logger(__name__)
 
 
 class Taken(Enum):
-    """What became of an event."""
+    """The result of an event."""
 
     DONE = auto()
     TOO_EARLY = auto()
@@ -70,7 +70,7 @@ def unless_early(found: FoundQuestions) -> Taken:
 
 @dataclass(frozen=True, slots=True)
 class WebhookEvent:
-    """A webhook's event on its way through. ``ids`` are what it is known by if it comes again."""
+    """A webhook's event in progress. Its ``ids`` recognise a repeat."""
 
     webhook: Webhook
     ids: Sequence[str]
@@ -83,8 +83,8 @@ class WebhookEvent:
 
 @dataclass(frozen=True, slots=True)
 class PagerDutyAnswers:
-    """``public_url`` is where our pages are. ``decision_field`` is the name or id of the custom field that answers;
-    ``assignees_may`` whether everybody to whom an incident is assigned may answer what it asks."""
+    """``public_url`` is the base of our pages. ``decision_field`` is the name or id of the custom field that
+    answers; ``assignees_may``: everybody to whom an incident is assigned may answer its questions."""
 
     engine: Engine
     permissions: Permissions
@@ -150,8 +150,8 @@ class PagerDutyAnswers:
             await self.incidents.remember(event.ids, *(sayings if question.is_open else ()))
 
     async def _echo(self, note: IncidentNote, reading: Reading, question: Suspension, person: Actor) -> Message | None:
-        """What one more note may confirm; ``None`` if its first line is no option, or it is nobody's who may answer. A
-        remark is no answer: people also talk there."""
+        """The proposal that one more note may confirm; ``None`` if the first line is not an option, or the writer
+        may not answer. A remark is not an answer: people also talk there."""
         if self.permissions.refusal(question, person) is not None or not isinstance(reading, Unclear):
             return None
         shown, page = await self.shown(question), await self.only_at(question)
@@ -166,8 +166,8 @@ class PagerDutyAnswers:
         return words.proposed(shown, reading.first, first, page)
 
     async def _claim(self, event: WebhookEvent, said: Annotated, question: Suspension, person: Actor) -> None:
-        """A note that says "I'm on it", and nothing else, does what an acknowledgement of that question does, and
-        counts from when it was written."""
+        """A note that only says "I'm on it" does what an acknowledgement of that question does, from the time of the
+        note."""
         person = await self.with_assignment(person, said.user, said.where, [question], event.at)
         move = Move(event.key, event.at, IncidentChange.ACKNOWLEDGED, person.identity)
         done = await self.incidents.moved(Heard(said.where.incident, event.ids, [question.id], move, person))
@@ -186,7 +186,7 @@ class PagerDutyAnswers:
     def _help(
         self, incident: str, lack: str, question: Suspension | None, message: Message | None
     ) -> tuple[Saying, ...]:
-        """How to answer: once for each incident and lack, since people also talk there."""
+        """How to answer: once for each incident and lack, because people also talk there."""
         if message is None or question is None:
             return ()
         return (Saying([self._row(incident, question, message)], once=(Marker.HELPED, f"{incident} {lack}")),)
@@ -194,7 +194,7 @@ class PagerDutyAnswers:
     # --- The decision field ---------------------------------------------------------------------------------------
 
     async def fields(self, event: WebhookEvent, said: FieldsSet) -> Taken:
-        """A value out of a list of choices, or text, in the field that the configuration names."""
+        """A choice from a list, or a text, in the configured custom field."""
         value = said.fields.get(self.decision_field) if self.decision_field is not None else None
         if value is None:
             return Taken.DONE
@@ -230,7 +230,7 @@ class PagerDutyAnswers:
         return unless_early(found)
 
     async def turn_away(self, questions: Iterable[Suspension], by: str, reason: str) -> None:
-        """A line on the timeline of each open question, once for each person and reason."""
+        """An entry on the timeline of each open question, once for each person and reason."""
         for question in questions:
             if question.is_open:
                 await self.incoming.turned_away(question.id, by, CHANNEL, reason)
@@ -238,7 +238,7 @@ class PagerDutyAnswers:
     # --- Answering ------------------------------------------------------------------------------------------------
 
     async def give(self, ids: Sequence[str], incident: str, question: Suspension, given: GivenAnswer) -> None:
-        """A crash after the answer repeats it, and finds that it is there: whoever gave it is told once."""
+        """After a crash the answer is repeated and found to be recorded: its author is told once."""
         message = await self._told(question, given)
         if message is None:
             await self.incidents.remember(ids)
@@ -275,8 +275,8 @@ class PagerDutyAnswers:
     async def with_assignment(
         self, person: Actor, user: str, where: Where, questions: Iterable[Suspension], at: datetime | None = None
     ) -> Actor:
-        """``person`` with what being assigned to the incident lets them answer: whatever was asked through PagerDuty.
-        ``at`` is when it was as ``where`` says, where it says to whom it was assigned.
+        """``person`` with the rights of an assignee: they may answer every question asked through PagerDuty. ``at`` is
+        the time of ``where``, if it names the assignees.
 
         Only people whom this service may ask anyway: anybody can be made a user of PagerDuty's.
         """
@@ -292,7 +292,7 @@ class PagerDutyAnswers:
         return replace(person, proven=person.proven | {name for step in asked for name in step.recipients})
 
     async def only_at(self, question: Suspension) -> str | None:
-        """Its page, if the incident shows a part of it and no note can answer it."""
+        """The question's page, if the incident shows only a part of it and no note can answer it."""
         return self._page(question) if await self.channel_views.must_open(CHANNEL, question) else None
 
     def _page(self, question: Suspension) -> str:

@@ -1,7 +1,7 @@
-"""Events of PagerDuty, and what each means for the questions of its incident.
+"""PagerDuty events, and what each means for the questions of its incident.
 
 An acknowledgement is a claim, or the answer that the agent has marked. A note or the decision field may be an answer.
-Resolving decides nothing. Claims follow from everything that was done to the incident
+Resolving decides nothing. Claims are computed from everything that was done to the incident
 (``core.domain.incident_claims``), so that late, repeated and swapped events change nothing twice.
 
 Source: API.md §3, §6; facts on channels §C5, §C6, §F; docs/decisions/0024.
@@ -49,7 +49,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What the configuration decides (``pagerduty.…``)."""
+    """The configured rules (``pagerduty.…``)."""
 
     retrigger_when_resolved: bool = False
     assignees_may_answer: bool = False
@@ -76,7 +76,7 @@ class PagerDutyMeaning:
         return taken
 
     async def _sight(self, event: WebhookEvent, where: Where, sign: Sign, into: str | None = None) -> None:
-        """Whether the incident still asks its questions, should they have ended."""
+        """Whether the incident still asks its questions, in case they have ended."""
         questions = await self.lookup.kept(where)
         await self.incidents.sighted(Sighting(where.incident, questions, sign, event.at, into))
 
@@ -130,7 +130,7 @@ class PagerDutyMeaning:
         return Taken.DONE
 
     async def _marked(self, where: Where, found: FoundQuestions) -> tuple[Suspension, int] | None:
-        """The question and the one choice that an acknowledgement stands for, where both are beyond doubt."""
+        """The question and the one choice that an acknowledgement stands for, if both are beyond doubt."""
         if len(found.questions) != 1 or (marked := _marked(found.questions[0])) is None:
             return None
         ask = found.questions[0].ask
@@ -149,8 +149,8 @@ class PagerDutyMeaning:
         return Taken.DONE
 
     async def _resolved(self, event: WebhookEvent, where: Where, user: str | None) -> Taken:
-        """Whoever resolves it has seen it. What is still open needs a decision all the same, and the incident says so
-        once; where the configuration wants it, it pages once more."""
+        """The person who resolves it has seen it. Open questions still need a decision, and the incident says so
+        once; if so configured, it pages once more."""
         found = await self.lookup.questions(where, Needs.CLAIM)
         if not found.questions:
             return unless_early(found)
@@ -196,7 +196,7 @@ class PagerDutyMeaning:
     # --- Whose it is ----------------------------------------------------------------------------------------------
 
     async def _assigned(self, event: WebhookEvent, where: Where) -> Taken:
-        """To look the incident up is enough for a new one: it is known from then on, and its page has arrived."""
+        """For a new incident the look-up is enough: it is known from then on, and its page has arrived."""
         found = await self.lookup.questions(where, Needs.CLAIM)
         if found.questions and self.rules.assignees_may_answer and where.assignees is not None:
             await self.incidents.assigned(where.incident, event.ids, where.assignees, event.at)
@@ -214,6 +214,6 @@ def _sign(happening: Happening) -> Sign:
 
 
 def _marked(question: Suspension) -> int | None:
-    """The index of the one choice that an acknowledgement stands for; none where it would be two."""
+    """The index of the one choice that an acknowledgement stands for; ``None`` if there would be two."""
     marked = [index for index, choice in enumerate(question.ask.choices) if choice.on_acknowledge]
     return marked[0] if len(marked) == 1 else None

@@ -1,8 +1,8 @@
-"""The identity behind a PagerDuty account: the directory's word, else the mailbox that the account had at first.
+"""The identity behind a PagerDuty account: by the directory, else by the e-mail that the account had at first.
 
-Whoever administers PagerDuty can give an account another e-mail, and people can change their own. So an account that
-turns up with another person's mailbox than before is nobody until the directory names it (``pagerduty_user_id``),
-and the operators are told. Names that PagerDuty shows are never looked at.
+An administrator of PagerDuty can change an account's e-mail, and so can its owner. So an account whose e-mail has
+become another person's is nobody until the directory names it (``pagerduty_user_id``), and the operators are alerted.
+Names that PagerDuty shows are never used.
 
 Source: facts on channels §C6; docs/decisions/0024.
 """
@@ -30,7 +30,7 @@ TRUSTED = timedelta(hours=48)
 
 
 class PagerDutyAccounts:
-    """Mailboxes of accounts, kept in the database: a replica, or a restart, knows what another has seen."""
+    """E-mails of accounts, stored in the database: a replica, or a restart, knows what another has seen."""
 
     def __init__(
         self, api: PagerDutyApi, database: Database, clock: Clock, identity_of: IdentityOf = canonical
@@ -43,7 +43,8 @@ class PagerDutyAccounts:
         """Accounts that have another mailbox than when they were first seen."""
 
     async def email_of(self, user: str) -> str | None:
-        """``None`` for nobody, and for an account whose mailbox has changed. Raises :class:`ApiUnavailable`."""
+        """``None`` for an account without one, and for an account whose e-mail has changed. Raises
+        :class:`ApiUnavailable`."""
         now = self._clock.now()
         kept = await self._database.read(lambda conn: incidents.account(conn, user))
         if kept is not None and abs(now - kept.asked_at) <= KEPT:
@@ -71,7 +72,8 @@ class PagerDutyAccounts:
 
 
 class PagerDutyPeople:
-    """Who a user of PagerDuty's is to us. Raises :class:`ApiUnavailable` if PagerDuty would have to say."""
+    """The person behind a PagerDuty user. Raises :class:`ApiUnavailable` if PagerDuty has to be asked and does not
+    answer."""
 
     def __init__(self, accounts: PagerDutyAccounts, responders: Responders, incoming: Incoming) -> None:
         self._accounts = accounts
@@ -79,7 +81,7 @@ class PagerDutyPeople:
         self._incoming = incoming
 
     async def person(self, user: str) -> Actor | None:
-        """Whoever the directory knows by this user id, else by the account's mailbox."""
+        """The directory's person with this user id, else with the account's e-mail."""
         known = self._responders.actor_at(CHANNEL, user)
         if known is not None:
             return known

@@ -1,9 +1,9 @@
-"""The look-up of an incident's questions: webhooks do not say which they are.
+"""The look-up of an incident's questions, which webhooks do not name.
 
 In this order: its alerts' keys (asked of PagerDuty, and kept for every replica), its own key, the ref in its title.
 Alerts may be merged into an incident at any time, and an answer must not go to a question that its author was not
-looking at. So an answer that names no question asks again, while a claim may go by what is kept. Anybody can write a
-title, so it is good for claims alone.
+looking at. So an answer that names no question asks again, while a claim may use what is kept. Anybody can write a
+title, so a title only serves claims.
 
 Source: facts on channels §C4; docs/decisions/0024.
 """
@@ -39,7 +39,7 @@ webhooks of its own, and the API may be asked so often and no oftener."""
 
 
 class Needs(Enum):
-    """How certain the look-up has to be, for an answer and for a claim."""
+    """The certainty that an answer or a claim needs."""
 
     CLAIM = auto()
     ANSWER = auto()
@@ -47,7 +47,7 @@ class Needs(Enum):
 
 @dataclass(frozen=True, slots=True)
 class FoundQuestions:
-    """``questions``, open or not. ``known`` is false if PagerDuty may yet say more: the incident is too new."""
+    """``questions``, open or not. ``known`` is false if PagerDuty may know more later: the incident is too new."""
 
     questions: tuple[Suspension, ...] = ()
     known: bool = True
@@ -69,7 +69,7 @@ class Lookup:
         self._asking: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def questions(self, where: Where, needs: Needs) -> FoundQuestions:
-        """By what is kept where that will do; it costs one look at the database then."""
+        """From what is kept, if that is enough; then it costs one read of the database."""
         now = self._clock.now()
 
         def look(conn: sa.Connection) -> tuple[IncidentRow, tuple[Suspension, ...] | None]:
@@ -88,7 +88,7 @@ class Lookup:
             return await self._asked(where, needs, kept)
 
     async def kept(self, where: Where) -> tuple[Suspension, ...]:
-        """As :meth:`questions` for a claim, as far as that can be said without asking PagerDuty."""
+        """:meth:`questions` for a claim, as far as possible without asking PagerDuty."""
 
         def look(conn: sa.Connection) -> tuple[Suspension, ...]:
             kept = incidents.get(conn, where.incident)
@@ -114,7 +114,7 @@ class Lookup:
         return FoundQuestions(titled, known=bool(titled))
 
     async def _refs(self, where: Where, kept: IncidentRow) -> tuple[str, ...] | None:
-        """As PagerDuty says now; ``None`` if nobody can say."""
+        """By PagerDuty's reply now; ``None`` if there is none."""
         now = self._clock.now()
         found = self._ours(await self._api.alert_keys(where.incident))
         if found is not None:
@@ -127,11 +127,11 @@ class Lookup:
         return own or (kept.refs if kept.goes_by_its_key else None)
 
     def _own(self, where: Where) -> tuple[str, ...] | None:
-        """By the incident's own key, ``None`` if that is not ours: its alerts may be, once they are listed."""
+        """By the incident's own key, ``None`` if that is not ours: its alerts' may be, once they are listed."""
         return self._ours((where.key,)) or None if where.key is not None else None
 
     async def _titled(self, where: Where) -> tuple[Suspension, ...]:
-        """The question that the title names. It has arrived then: the title is ours, or somebody has read it."""
+        """The question that the title names. Its page has arrived: the title is ours, or somebody has read it."""
         ref = ref_in_title(where.title)
         questions = await self._found((ref,)) if ref is not None else ()
         for one in questions:
@@ -139,12 +139,12 @@ class Lookup:
         return questions
 
     def _ours(self, keys: tuple[str, ...]) -> tuple[str, ...] | None:
-        """The refs in those of ``keys`` that we have made, ``None`` if there are no keys at all."""
+        """The refs in our ``keys``, ``None`` if there are no keys at all."""
         found = (ref_in(key, self._instance) for key in keys)
         return tuple(dict.fromkeys(ref for ref in found if ref is not None)) if keys else None
 
     async def _keep(self, incident: str, refs: tuple[str, ...], mapped_at: datetime | None) -> None:
-        """That there is an incident at all proves that the page has arrived."""
+        """An existing incident proves that the page has arrived."""
         now = self._clock.now()
 
         def job(tx: Tx) -> None:

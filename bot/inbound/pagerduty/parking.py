@@ -1,8 +1,8 @@
-"""Parked events: about an incident that nobody knows yet. Kept in the database, and looked at again beside the clock.
+"""Parked events of incidents that are not known yet: stored in the database, and retried beside the clock.
 
 The webhook of an acknowledgement may be faster than PagerDuty's own list of the incident's alerts. After ten minutes
-the incident is somebody else's. While PagerDuty's API does not answer nobody can say so, and the event waits for it.
-What waits for one incident is taken in the order in which it came: of two answers the earlier one counts.
+the incident counts as not ours. While PagerDuty's API does not answer, nobody can say so, and the event waits. Events
+of one incident are taken in the order of arrival: of two answers the earlier one counts.
 
 Source: facts on channels §C4, §F; docs/decisions/0024, 0027.
 """
@@ -60,7 +60,7 @@ class PagerDutyParking:
         await self.meaning.incidents.park(event.ids, parked)
 
     async def before(self, event: WebhookEvent, incident: str) -> tuple[bool, Sequence[Parked]]:
-        """Whether ``event`` was taken before, and what waits for its incident."""
+        """Whether ``event`` was taken before, and the parked events of its incident."""
 
         def look(conn: sa.Connection) -> tuple[bool, Sequence[Parked]]:
             seen = any(markers.was_seen(conn, CHANNEL, one) for one in event.ids)
@@ -69,8 +69,8 @@ class PagerDutyParking:
         return await self.database.read(look)
 
     async def take(self, waiting: Sequence[Parked]) -> bool:
-        """What waits for one incident, oldest first; false if it is still too early for one, and so for those after
-        it. Raises :class:`ApiUnavailable`: then none of them is later than it was."""
+        """Take the parked events of one incident, oldest first; false if it is too early for one, and so for those
+        after it. Raises :class:`ApiUnavailable`: then no event's wait has grown."""
         for place, one in enumerate(waiting):
             if not await self._understood(one):
                 await self.database.write(partial(self._put_off, waiting=waiting[place:], patience=PARKED))
@@ -81,8 +81,8 @@ class PagerDutyParking:
     # --- Beside the clock -----------------------------------------------------------------------------------------
 
     async def look(self) -> datetime | None:
-        """Begin to look at what is due: no question's attempt waits for PagerDuty's API. Returns when to look again,
-        ``None`` while a round is under way, which says so itself."""
+        """Start a round over the due events: no question's attempt waits for PagerDuty's API. Returns when to look
+        again, ``None`` during a round, whose end says so itself."""
         now = self.clock.now()
         await self._forget(now)
         if self._round is not None and not self._round.done():
@@ -95,7 +95,7 @@ class PagerDutyParking:
         return None if following is None else max(following, now + AT_LEAST)
 
     async def finished(self) -> None:
-        """Wait until no round is under way."""
+        """Wait for the end of a round in progress."""
         if self._round is not None:
             await asyncio.gather(self._round, return_exceptions=True)
 
@@ -136,7 +136,7 @@ class PagerDutyParking:
             return False
 
     def _put_off(self, tx: Tx, waiting: Sequence[Parked], patience: timedelta) -> None:
-        """Looked at ever more rarely, and dropped after ``patience``."""
+        """Retried ever more rarely, and dropped after ``patience``."""
         now = self.clock.now()
         for one in waiting:
             waited = now - one.arrived_at

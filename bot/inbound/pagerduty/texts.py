@@ -1,8 +1,8 @@
-"""Texts of our notes on an incident, for the people who look at it there. Pure.
+"""Texts of our notes on an incident, for its readers in PagerDuty. Pure.
 
-That a note is ours is put before it as it is written (``channels.pagerduty.render.note``). How a question has ended is
-said there when it is resolved. Names are identities (e-mails), as the directory has them: whoever reads the incident
-works with these people. What is shown of a question is what PagerDuty may be shown.
+The mark of our own notes is added when a note is written (``channels.pagerduty.render.note``). A note at the resolve
+says how a question has ended. Names are identities (e-mails) of the directory: the incident's readers work with these
+people. A question's text is the one that PagerDuty may be shown.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def recorded(shown: Suspension, identity: str) -> Message:
 
 
 def too_late(shown: Suspension, identity: str, told: AgentTold) -> Message:
-    """The truth to whoever came after the end: who answered, what comes of silence, and whether the agent knows."""
+    """For an answer after the end: who answered, what silence did, and whether the agent knows."""
     text = f"{shown.ask.ref} had ended before {identity} answered, and nothing was changed. "
     ending = build_ending(shown, told=told)
     return _note(shown, Purpose.TOO_LATE, f"{text}{ending.sentence} {ending.agent}")
@@ -39,7 +39,7 @@ def not_recorded(shown: Suspension, identity: str, why: str) -> Message:
 
 
 def open_first(shown: Suspension, identity: str, page: str) -> Message:
-    """The incident shows only a part of what is asked (``answers.require_open_when_cut``)."""
+    """The incident shows only a part of the question (``answers.require_open_when_cut``)."""
     text = (
         f"the answer of {identity} to {shown.ask.ref} was not recorded: the question is longer than what is shown "
         f"here. Read all of it and answer at {page}"
@@ -48,7 +48,7 @@ def open_first(shown: Suspension, identity: str, page: str) -> Message:
 
 
 def undecided(shown: Suspension, page: str | None, pages_again: str) -> Message:
-    """The incident was resolved, and that decides nothing. ``pages_again`` is a sentence, or empty."""
+    """The incident was resolved, which decides nothing. ``pages_again`` is a sentence, or empty."""
     text = (
         f"the incident was resolved, but {shown.ask.ref} still needs a decision: resolving does not answer. "
         f"{how(shown, page)}{pages_again}"
@@ -57,7 +57,7 @@ def undecided(shown: Suspension, page: str | None, pages_again: str) -> Message:
 
 
 def unclear(shown: Suspension, page: str | None, why: str = "") -> Message:
-    """A note was no answer that is beyond doubt. ``why`` is a sentence about one of its fields, or empty."""
+    """A note was not a clear answer. ``why`` is a sentence about one of its fields, or empty."""
     because = f" {why}" if why else ""
     text = (
         f"that note was not read as an answer to {shown.ask.ref}, and nothing was recorded.{because} {how(shown, page)}"
@@ -80,7 +80,7 @@ def proposed(shown: Suspension, index: int, first: str, page: str | None) -> Mes
 
 
 def proposed_own(shown: Suspension, proposal: Proposal, said: str, page: str | None) -> Message:
-    """The same for a form or a text; ``said`` is the proposal as it may be shown."""
+    """:func:`proposed` for a form or a text; ``said`` is the proposal for display."""
     ref = shown.ask.ref
     confirm = f"Add a note “{ref} ok” to confirm it." if page is None else how(shown, page)
     text = f"nothing has been recorded for {ref}. This was read:\n{said}\n{confirm}"
@@ -88,7 +88,7 @@ def proposed_own(shown: Suspension, proposal: Proposal, said: str, page: str | N
 
 
 def not_proposed(shown: Suspension, page: str | None) -> Message:
-    """A bare yes or no can mean two things, to the question and to what was proposed."""
+    """A bare yes or no can mean two things, to the question and to the proposal."""
     text = (
         f"nothing has been recorded for {shown.ask.ref}: a bare yes or no can mean two things now. {how(shown, page)}"
     )
@@ -96,7 +96,7 @@ def not_proposed(shown: Suspension, page: str | None) -> Message:
 
 
 def which(shown: Suspension, waiting: Mapping[str, str | None]) -> Message:
-    """Several questions share the incident, and nothing said which of them was meant. ``waiting`` are those that wait,
+    """Several questions share the incident, and the note did not say which is meant. ``waiting`` are the open ones,
     by their refs, with the page of each that no note can answer."""
     by_note = [ref for ref, page in waiting.items() if page is None]
     listed = ", ".join(ref if page is None else f"{ref} (only at {page})" for ref, page in waiting.items())
@@ -107,7 +107,7 @@ def which(shown: Suspension, waiting: Mapping[str, str | None]) -> Message:
 
 
 def how(shown: Suspension, page: str | None) -> str:
-    """How this question is answered: by a note; or at its ``page`` alone, if the incident shows only a part of it
+    """How to answer this question: by a note; or only at its ``page``, if the incident shows only a part of it
     (``answers.require_open_when_cut``)."""
     ask = shown.ask
     if page is not None:

@@ -1,8 +1,8 @@
-"""The webhook for PagerDuty: V3 webhooks at ``/pagerduty/webhooks``.
+"""The PagerDuty webhook: V3 webhooks at ``/pagerduty/webhooks``.
 
 PagerDuty repeats a webhook after a 503, in order and for two days, and switches the subscription off after three other
-refusals. So whatever is signed gets a 202, unless it could not be kept, or nobody could say what it was about. What an
-event means is for ``bot.inbound.pagerduty.events`` to say.
+refusals. So every signed webhook gets a 202, unless it could not be stored, or its subject could not be found out.
+``bot.inbound.pagerduty.events`` says what an event means.
 
 Source: API.md §3, §6; facts on channels §C, §F; https://developer.pagerduty.com/docs/webhooks-behavior.
 """
@@ -47,7 +47,7 @@ KEPT, UNSIGNED, COME_AGAIN = 202, 401, 503
 
 
 class PagerDutyDoor:
-    """Takes webhooks. ``secrets`` are those of the webhook subscription, several while one is being replaced."""
+    """Takes webhooks. ``secrets`` are the webhook subscription's, several while one is replaced."""
 
     def __init__(
         self,
@@ -67,11 +67,11 @@ class PagerDutyDoor:
 
     @staticmethod
     def may_be_signed(headers: Mapping[str, str]) -> bool:
-        """Whether the body is worth reading; the names of ``headers`` are in lower case, or of no case."""
+        """Whether the body is worth reading; the names of ``headers`` are lower-case, or case-insensitive."""
         return may_be_signed(headers.get(HEADER, ""))
 
     async def receive(self, raw: bytes, headers: Mapping[str, str]) -> int:
-        """The status to answer with. A 202 means that whatever the webhook changes is committed."""
+        """The status of the reply. A 202 means that every change of the webhook is committed."""
         given = {name.lower(): value for name, value in headers.items()}
         if not is_signed(raw, given.get(HEADER, ""), self._secrets):
             await self._refused_signature()
@@ -104,7 +104,7 @@ class PagerDutyDoor:
         return KEPT
 
     async def _take(self, event: WebhookEvent, raw: bytes) -> None:
-        """Do what it says and remember it; what is not understood yet is parked."""
+        """Apply and remember it; an event that can't be understood yet is parked."""
         happening = event.webhook.happening
         if isinstance(happening, Ignored):
             return
@@ -117,7 +117,7 @@ class PagerDutyDoor:
             await self._parking.park(event, raw)
 
     async def _refused_signature(self) -> None:
-        """The operators hear of the first, and then once an hour: after three PagerDuty sends nothing for a day."""
+        """Alerts the operators at the first, and then once an hour: after three, PagerDuty sends nothing for a day."""
         log.warning("pagerduty.signature_refused")
         now = self._clock.now()
         if self._told_at is None or abs(now - self._told_at) >= REFUSALS_TOLD:

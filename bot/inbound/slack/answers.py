@@ -1,7 +1,7 @@
-"""Answers in Slack: what an interaction does to a question, and what the person is told.
+"""Answers in Slack: applies an interaction to a question, and says what the person is told.
 
-Every way through ends in ``Engine.respond`` or ``Engine.claim``; what these return becomes words. What is wrong with us
-(the database is away) is raised on, for ``bot.inbound.slack.app`` to answer.
+Every way ends in ``Engine.respond`` or ``Engine.claim``, whose results become words. Faults of ours (the database is
+away) are raised for ``bot.inbound.slack.app`` to answer.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ PersonalLink = Callable[[str, str], Told]
 
 @dataclass(frozen=True, slots=True)
 class SlackVisit:
-    """A known person, and the existing question before them. ``delivery`` is the message they came by, and ``reach``
-    where it stands. ``who`` is their account."""
+    """A known person before an existing question. ``delivery`` is the message that they used, and ``reach`` its
+    place. ``who`` is their account."""
 
     actor: Actor
     suspension: Suspension
@@ -69,20 +69,20 @@ class SlackVisit:
 
     @property
     def via(self) -> Via:
-        """The evidence of whatever they answer. The Home and a command are no message that was delivered."""
+        """The evidence of their answer. The Home and a command are not delivered messages."""
         account = "/".join(one for one in (self.who.team_id, self.who.user_id) if one)
         delivery = None if self.delivery in {home.DELIVERY, command.DELIVERY} else self.delivery
         return Via(CHANNEL, account, delivery, message_of(self.reach.channel, self.reach.ts))
 
 
 def message_of(channel: str | None, ts: str | None) -> str | None:
-    """Slack's own name of a message."""
+    """Slack's id of a message."""
     return f"{channel}/{ts}" if channel and ts else None
 
 
 class SlackAnswers:
-    """``sign`` seals modals; ``identity`` knows who somebody is. ``when_cut`` is what the channel renders by: a button
-    that it would not have shown does not answer. ``personal`` makes the links to the pages."""
+    """``sign`` seals modals; ``identity`` knows people. ``when_cut`` is the channel's own: a button that it would
+    not have shown does not answer. ``personal`` makes the links to the pages."""
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class SlackAnswers:
         return await self.pick(visit, pressed.index)
 
     async def pick(self, visit: SlackVisit, index: int) -> Recorded | Told | Modal:
-        """Answer with the choice at ``index``, or ask for the reason that it wants first."""
+        """Answer with the choice at ``index``, or first ask for the reason that it wants."""
         asking = await self._why(visit, index) or await self._beyond_home(visit, index)
         if asking is not None:
             return asking
@@ -130,13 +130,13 @@ class SlackAnswers:
         return Told(notes.claimed(claimed.ask.ref, claimed.claim))
 
     async def modal(self, pressed: WantsModal) -> Modal | Told:
-        """The view to answer in, for somebody who may answer."""
+        """The modal to answer in, for a person who may answer."""
         visit = await self.visit(pressed.by, pressed.ref, pressed.delivery, pressed.reach)
         return visit if isinstance(visit, Told) else await self.open(visit)
 
     async def page(self, pressed: WantsPage) -> Told:
-        """A link of their own to the question's page, or to their inbox: whoever Slack says they are is signed in by
-        it. What they may see there, the page says."""
+        """A personal link to the question's page, or to their inbox: it signs in the person whom Slack names. The
+        page decides what they may see."""
         if pressed.ref is None:
             actor = await self._identity.who(pressed.by)
         else:
@@ -163,15 +163,15 @@ class SlackAnswers:
         return await self.unopened(visit) or Told(notes.USE_THE_BUTTONS)
 
     async def unopened(self, visit: SlackVisit, index: int | None = None, sight: Sight = Sight.MESSAGE) -> Told | None:
-        """Where no more is shown than ``sight``, and that is not enough to approve it by. The choice at ``index`` may
-        be a negative one."""
+        """The note for a person who saw only ``sight``, if that is not enough to approve. The choice at ``index``
+        may be a negative one."""
         if not visit.suspension.is_open or visit.is_negative(index):
             return None
         needed = await self._channel_views.sight_needed(CHANNEL, visit.suspension)
         return self._open_first(visit, needed) if needed > sight else None
 
     async def _beyond_home(self, visit: SlackVisit, index: int) -> Told | None:
-        """As :meth:`unopened`, for a button of a Home, which shows less than a message."""
+        """:meth:`unopened` for a button of a Home, which shows less than a message."""
         if visit.delivery != home.DELIVERY or not visit.suspension.is_open or visit.is_negative(index):
             return None
         notice = await self.notice(visit.suspension)
@@ -198,7 +198,7 @@ class SlackAnswers:
         return asking or await self.give(visit, replace(given, sight=sight))
 
     async def give(self, visit: SlackVisit, given: GivenAnswer, block: str | None = None) -> Recorded | Told | Wrong:
-        """``block`` is the input under which a mistake is shown, by default the answer's own."""
+        """``block`` is the input that shows an error, by default the answer's own."""
         done = await self._engine.respond(replace(given, via=given.via or visit.via), visit.suspension)
         match done:
             case Recorded():
@@ -216,15 +216,14 @@ class SlackAnswers:
         return Wrong({block or error_block(await self.notice(visit.suspension)): wrong})
 
     async def visit(self, who: Who, ref: str, delivery: str, reach: Reach) -> SlackVisit | Told:
-        """The person who wants to answer, with their question. A stranger is told so, and the attempt is kept in the
-        log."""
+        """The person who wants to answer, with their question. A stranger is turned away, and the attempt is logged."""
         actor, suspension = await self._known(who, ref)
         if isinstance(actor, NotAdmitted) and suspension is not None:
             return await self._turned_away(actor, who, suspension)
         return _visit_of(actor, suspension, delivery, reach, who)
 
     async def look(self, who: Who, ref: str, delivery: str, reach: Reach) -> SlackVisit | Told:
-        """Like :meth:`visit`, for somebody who answers nothing: no attempt is kept, and a stranger is told no names."""
+        """:meth:`visit` for a person who does not answer: no attempt is logged, and a stranger is told no names."""
         return _visit_of(*await self._known(who, ref), delivery, reach, who)
 
     async def _known(self, who: Who, ref: str) -> tuple[Actor | NotAdmitted, Suspension | None]:
@@ -234,7 +233,7 @@ class SlackAnswers:
         return actor, suspension
 
     async def _turned_away(self, refused: NotAdmitted, who: Who, suspension: Suspension) -> Told:
-        """Who may answer is told to people of our own workspace alone."""
+        """Only people of our own workspace are told who may answer."""
         if refused.reason == "slack_unavailable" or not suspension.is_open:
             return Told(refused.text)
         await self._incoming.turned_away(suspension.id, f"slack:{who.user_id}", CHANNEL, refused.reason)
@@ -242,14 +241,14 @@ class SlackAnswers:
         return Told(notes.turned_away(refused.text, _may_answer(suspension)) if tells else refused.text)
 
     async def tried(self, visit: SlackVisit, code: str) -> None:
-        """Keep in the log that somebody tried to answer an open question and may not (``code``)."""
+        """Log that a person who may not answer an open question has tried to (``code``)."""
         if visit.suspension.is_open:
             await self._incoming.turned_away(visit.suspension.id, visit.actor.identity, CHANNEL, code)
 
     # --- What is asked, and what was entered ------------------------------------------------------------------------
 
     async def _why(self, visit: SlackVisit, index: int, sight: Sight = Sight.MESSAGE) -> Modal | Told | None:
-        """The modal that asks for a reason, where the choice wants one."""
+        """The modal that asks for a reason, if the choice wants one."""
         choices = visit.suspension.ask.choices
         wanted = choices[index].reason_wanted if 0 <= index < len(choices) else None
         if wanted is None:
@@ -315,22 +314,22 @@ class SlackAnswers:
         return Told(await self.truth(ended))
 
     async def _edit_again(self, visit: SlackVisit, now: Suspension) -> None:
-        """Where the question has ended, the message that still had something to press is edited once more: Slack may
-        have accepted the edit, and lost it."""
+        """If the question has ended, edit its message, which still had buttons, once more: Slack may have accepted
+        the edit and lost it."""
         reach = visit.reach
         if not now.is_open and reach.channel is not None and reach.ts is not None:
             stale = Stale(visit.delivery, CHANNEL, {"channel": reach.channel, "ts": reach.ts})
             await self._incoming.still_asks(now.id, stale)
 
     async def truth(self, ended: Suspension) -> str:
-        """How it ended, as anybody in Slack may be told."""
+        """How it ended, for anybody in Slack."""
         if ended.is_open:
             return notes.ended(None)
         told = await self._queries.agent_told(ended.id)
         return notes.ended(build_ending(await self._shown(ended), told=told))
 
     def _named(self, user_id: str) -> str | None:
-        """The identity of somebody who was picked in a form."""
+        """The identity of a person who was picked in a form."""
         picked = self._permissions.responders.actor_at(CHANNEL, user_id)
         return None if picked is None else picked.identity
 
@@ -354,7 +353,7 @@ def _visit_of(
 
 
 def _may_answer(suspension: Suspension) -> tuple[str, ...]:
-    """The references that mean somebody: a channel by itself addresses nobody."""
+    """The references that mean a person: a channel by itself addresses nobody."""
     found = dict.fromkeys((*suspension.ask.responders, *suspension.asked))
     return tuple(one for one in found if _means_people(parse_recipient(one)))
 

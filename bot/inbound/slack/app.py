@@ -1,7 +1,7 @@
-"""Slack's way in, through slack-bolt: over sockets (Socket Mode), and by ``POST /slack/events`` (HTTP mode).
+"""The Slack app, on slack-bolt: over sockets (Socket Mode), and by ``POST /slack/events`` (HTTP mode).
 
-Behind both is :meth:`SlackApp.take`. A signature is checked here, before bolt sees anything: bolt raises on a timestamp
-that is no number and writes the whole body of a badly signed request to the log.
+Both ways lead to :meth:`SlackApp.take`. A signature is checked here, before bolt sees anything: bolt raises if a
+timestamp is not a number, and writes the whole body of a badly signed request to the log.
 
 Source: API.md §6; https://docs.slack.dev/authentication/verifying-requests-from-slack; facts on channels §0.6, §A2.
 """
@@ -61,7 +61,7 @@ BOLT.setLevel(logging.CRITICAL)
 
 @dataclass(frozen=True, slots=True)
 class Listeners:
-    """Everything that bolt calls, and what runs beside it."""
+    """Everything that bolt calls, and its background work."""
 
     identity: SlackIdentity
     presses: SlackListeners
@@ -76,9 +76,8 @@ class Listeners:
 
 
 class SlackApp:
-    """``handle`` is mounted at ``POST /slack/events`` where :attr:`speaks_http`. ``start`` opens the sockets, if any
-    are configured; ``stop_taking`` ends them; ``close`` comes after the last request.
-    """
+    """``handle`` is mounted at ``POST /slack/events`` if :attr:`speaks_http`. ``start`` opens the sockets, if any
+    are configured; ``stop_taking`` ends them; ``close`` comes after the last request."""
 
     def __init__(
         self,
@@ -103,7 +102,7 @@ class SlackApp:
 
     @property
     def standing(self) -> ConnectionState | None:
-        """How the sockets stand; ``None`` without Socket Mode."""
+        """The state of the sockets; ``None`` without Socket Mode."""
         return self._sockets.standing if self._sockets is not None else None
 
     def use(self, sockets: SlackSockets) -> None:
@@ -141,7 +140,7 @@ class SlackApp:
         return to_starlette_response(said)
 
     async def handle_envelope(self, request: SocketModeRequest) -> BoltResponse:
-        """One envelope in Socket Mode. What is malformed is not acknowledged, as in HTTP mode."""
+        """One envelope in Socket Mode. A malformed one is not acknowledged, as in HTTP mode."""
         payload, headers = request.payload, build_headers(request)
         try:
             said = await self.take(payload, lambda: AsyncBoltRequest(mode="socket_mode", body=payload, headers=headers))
@@ -151,7 +150,7 @@ class SlackApp:
         return said if said is not None else BoltResponse(status=400)
 
     async def take(self, payload: Mapping[str, Any], to_bolt: Callable[[], AsyncBoltRequest]) -> BoltResponse | None:
-        """What to say to a payload that came from Slack, whichever way; ``None`` if it is malformed."""
+        """The response to a payload from Slack, by either way; ``None`` if it is malformed."""
         if not _is_handled(payload):
             log.info("slack.payload_ignored")
             return BoltResponse(status=200, body="")
@@ -176,7 +175,7 @@ def _is_handled(payload: Mapping[str, Any]) -> bool:
 
 
 def _bolt(listeners: Listeners, client: AsyncWebClient) -> AsyncApp:
-    """One listener for everything of a kind: ``channels.slack.interactions`` tells what it is, and nothing is unknown.
+    """One listener for each kind: ``channels.slack.interactions`` tells payloads apart, and none is unknown.
 
     The response waits for the listener, so that the commit comes before the ack. ``auth.test`` is never asked.
     """
@@ -251,5 +250,5 @@ def add_sockets(
     timing: SocketTiming | None = None,
     health: Health | None = None,
 ) -> None:
-    """Socket Mode for ``app``; ``web`` is a client with the app-level token."""
+    """Adds Socket Mode to ``app``; ``web`` is a client with the app-level token."""
     app.use(SlackSockets(web, app.handle_envelope, places, tell, now, timing, health))

@@ -1,6 +1,6 @@
-"""Beside a response to Slack: words for one person, modals, and work that takes longer than Slack waits.
+"""Background work beside a response to Slack: private messages, modals, and work that takes longer than Slack waits.
 
-Nothing is lost if this fails: the answer is committed, or was refused, before any of it begins.
+Nothing is lost if this fails: the answer was committed or refused before it begins.
 
 Source: https://docs.slack.dev/interactivity/handling-user-interaction; facts on channels §0.5, §A2.
 """
@@ -45,14 +45,14 @@ class BackgroundWork:
         self._under_way: set[asyncio.Task[Any]] = set()
 
     async def close(self) -> None:
-        """Let what is under way finish, as long as that is soon."""
+        """Let running tasks finish, for a limited time."""
         if self._under_way:
             _, left = await asyncio.wait(self._under_way, timeout=GRACE.total_seconds())
             for task in left:
                 task.cancel()
 
     async def in_time(self, work: Coroutine[Any, Any, T]) -> T:
-        """Raises ``TimeoutError`` when it takes too long; it goes on all the same, never cut off inside a commit."""
+        """Raises ``TimeoutError`` if it takes too long; the work goes on, and is never cut off inside a commit."""
         task = self.spawn(work)
         done, _ = await asyncio.wait({task}, timeout=self._limit.total_seconds())
         if not done:
@@ -66,7 +66,7 @@ class BackgroundWork:
         return task
 
     def tell(self, reach: Reach, text: str, link: str | None = None) -> None:
-        """To whoever pressed, and to nobody else: under the message, else in a modal, else in their direct messages.
+        """Only to the person who pressed: under the message, else in a modal, else in their direct messages.
         ``link`` is the one in ``text``: a modal makes none by itself."""
         if reach.response_url is not None:
             self.spawn(self._tell(reach.response_url, text))
@@ -76,12 +76,12 @@ class BackgroundWork:
             self.spawn(self._write_to(reach.user_id, text))
 
     def replace(self, reach: Reach, text: str) -> None:
-        """Replace the private message in which they pressed something. Nothing where Slack gave no address for it."""
+        """Replace the private message whose button was pressed. Does nothing if Slack gave no address for it."""
         if reach.response_url is not None:
             self.spawn(self._tell(reach.response_url, text, replace_private))
 
     def whisper(self, channel: str, user_id: str, thread_ts: str | None, text: str) -> None:
-        """To somebody who has written, in the place where they did."""
+        """Tell a person something privately, in the place where they wrote."""
         self.spawn(self._whisper(channel, user_id, thread_ts, text))
 
     def open(self, modal: Modal, reach: Reach) -> None:
@@ -131,8 +131,8 @@ class BackgroundWork:
             self.tell(replace(reach, trigger_id=None), says(modal.link), modal.link)  # a trigger opens one modal
 
     def _done(self, task: asyncio.Task[Any]) -> None:
-        """Nothing hangs on what is told beside a response: a failure is only noted, by its kind, since asyncio would
-        write it out with whatever is in it."""
+        """A failure is only logged, by its kind: nothing depends on these messages, and asyncio would log the whole
+        content."""
         self._under_way.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.warning("slack.task_failed", error=type(error).__name__)

@@ -1,4 +1,4 @@
-"""``/handraise``: lists, shows and answers, seen by whoever typed it alone.
+"""``/handraise``: lists, shows and answers questions, visible only to the person who typed it.
 
 Source: docs/decisions/0017.
 """
@@ -85,7 +85,7 @@ class SlackCommand:
         return Rendered(listing(notices, waiting.total - len(notices), f"{self.public_url}/inbox"))
 
     async def _show(self, typed: Typed, ref: str) -> Rendered:
-        """Only to whoever may answer it, or may read everything; nobody else learns that there is such a question."""
+        """Only for a person who may answer it, or may read everything; nobody else learns that the question exists."""
         visit = await self._visit(typed, ref, self.answers.look)
         if isinstance(visit, Told):
             return _plain(visit.text)
@@ -96,8 +96,8 @@ class SlackCommand:
         return _plain(await self.answers.truth(visit.suspension))
 
     async def _answer(self, typed: Typed, ref: str, words: str) -> Rendered | Modal:
-        """No more than :meth:`_show` says. Who may read it and not answer is told who may; that somebody tried is
-        kept, whoever it was."""
+        """Reveals no more than :meth:`_show`. A person who may read but not answer is told who may; every such
+        attempt is logged."""
         visit = await self._visit(typed, ref, self.answers.visit)
         if isinstance(visit, Told):
             return _plain(visit.text)
@@ -115,8 +115,8 @@ class SlackCommand:
                 return said
 
     async def _visit(self, typed: Typed, ref: str, approach: Approach) -> SlackVisit | Told:
-        """A name is typed by anybody, where a button was shown: a stranger is told the same of every name, and of one
-        that there is not is said what is said of somebody else's."""
+        """Anybody can type a ref, while a button was shown to somebody. So a stranger is told the same for every
+        ref, and an unknown ref is answered like another person's question."""
         actor, visit = await self.identity.who(typed.by), await approach(typed.by, ref, DELIVERY, typed.reach)
         if isinstance(actor, NotAdmitted):
             return Told(actor.text)
@@ -131,7 +131,7 @@ class SlackCommand:
         return self.permissions.may_read(visit.suspension, visit.actor)
 
     async def _give(self, typed: Typed, visit: SlackVisit, words: str) -> Recorded | Told | Wrong | Modal | Rendered:
-        """By the same grammar as a mail. What takes more than a line is answered in its modal."""
+        """By the same grammar as a mail. An answer of more than a line is given in its modal."""
         ask = visit.suspension.ask
         if ask.response_type is ResponseType.FORM or (ask.response_type is ResponseType.TEXT and not words):
             return await self.answers.open(visit)

@@ -1,9 +1,9 @@
-"""The App Home: published when somebody opens theirs, and again when what waits for them has changed.
+"""The App Home: published when a person opens theirs, and again when their waiting questions have changed.
 
-Nobody waits for it. A Home that could not be published is so the next time it is opened. It is kept up to date for a
-bounded number of people who looked at theirs lately: a change costs a look at the open questions for each of them, and
-a call if their Home is another one now. At most a tenth of the time goes into that. While Slack asks to be left alone
-nothing is published, and everybody's is looked at once that is over.
+Nobody waits for it. A Home that could not be published is published the next time it is opened. Homes are kept up to
+date for a bounded number of people who opened theirs lately: a change costs a read of the open questions for each of
+them, and a call if their Home differs. At most a tenth of the time goes into that. While Slack limits us nothing is
+published, and after that every Home is looked at.
 
 Source: https://docs.slack.dev/surfaces/app-home; docs/decisions/0017.
 """
@@ -40,7 +40,7 @@ REST = 9
 
 
 def rest_after(took: timedelta, pause: timedelta = PAUSE) -> timedelta:
-    """How long no Home is looked at after a round that took so long."""
+    """The pause without looking at Homes after a round that took ``took``."""
     return max(pause, REST * took)
 
 
@@ -80,7 +80,7 @@ class SlackHome:
             await asyncio.gather(self._watching, return_exceptions=True)
 
     async def _watch(self) -> None:
-        """As long as anybody's Home is worth it. What Slack makes us wait is measured by the clock."""
+        """As long as any Home is worth it. Slack's rate limits are measured by the clock."""
         took = timedelta(0)
         with self.identity.incoming.changes() as self._changed:
             while self._viewers:

@@ -1,7 +1,7 @@
-"""The identity behind a Slack user, at the moment they press: by the directory, never by a name that Slack shows.
+"""The identity behind a Slack user when they press: by the directory, never by a name that Slack shows.
 
-Nobody counts before we know which workspace is ours. If it is not configured it is learned from Slack, and as long as
-Slack does not say, nobody's word is taken.
+Nobody counts before we know which workspace is ours. If it is not configured, Slack is asked, and until Slack answers
+nobody may answer.
 
 Source: facts on channels §A4; API.md §2, "Who may answer"; docs/decisions/0017.
 """
@@ -38,7 +38,7 @@ LEARN_AGAIN = timedelta(seconds=10)
 
 @dataclass(frozen=True, slots=True)
 class NotAdmitted:
-    """The person may not answer. ``text`` says why to them alone, ``reason`` is a stable code."""
+    """The person may not answer. ``text`` tells them why, ``reason`` is a stable code."""
 
     text: str
     reason: str
@@ -46,7 +46,7 @@ class NotAdmitted:
 
 @dataclass(frozen=True, slots=True)
 class SlackIdentity:
-    """``team_id`` (a workspace, or a whole organisation ``E…``) is ours, where it is configured."""
+    """``team_id`` (a workspace, or a whole organisation ``E…``) is ours, if it is configured."""
 
     permissions: Permissions
     inbox: Inbox
@@ -56,7 +56,7 @@ class SlackIdentity:
     team_id: str | None = None
 
     async def learn(self) -> None:
-        """Learn our workspace at the start, trying again until Slack says: the first click need not wait for it."""
+        """Learn our workspace at the start, with retries, so that the first click need not wait for it."""
         while True:
             try:
                 home = await self.ours.home()
@@ -68,7 +68,7 @@ class SlackIdentity:
                 return
 
     async def who(self, who: Who) -> Actor | NotAdmitted:
-        """The directory's person, else whoever has the e-mail of their Slack profile."""
+        """The directory's person, else the person with the e-mail of their Slack profile."""
         try:
             if not await self._is_of_ours(who):
                 log.warning("slack.other_workspace_refused", team=who.team_id)
@@ -82,7 +82,7 @@ class SlackIdentity:
         return actor
 
     async def before(self, actor: Actor, who: Who, suspension: Suspension) -> Actor | NotAdmitted:
-        """``actor`` with the user groups of ``suspension`` that they are in now, where it is these that decide."""
+        """``actor`` with the user groups of ``suspension`` that they are in now, if these decide."""
         if self.permissions.refusal(suspension, actor) != NotAResponder.code:
             return actor
         references = audience_of(suspension).references
@@ -93,8 +93,8 @@ class SlackIdentity:
         return replace(actor, proven=frozenset(proven))
 
     async def waiting(self, actor: Actor, who: Who, limit: int) -> InboxPage:
-        """What waits for ``actor``, the soonest deadline first, at most ``limit`` of it. A user group that Slack does
-        not tell us of counts as nobody's."""
+        """The questions that wait for ``actor``, the soonest deadline first, at most ``limit``. A user group that
+        Slack does not tell us counts as empty."""
 
         async def prove(known: Actor, references: Collection[str]) -> Actor:
             return replace(known, proven=known.proven | await self._groups_of(who, references))
@@ -102,7 +102,7 @@ class SlackIdentity:
         return await self.inbox.page(actor, limit, prove=prove)
 
     async def _groups_of(self, who: Who, references: Collection[str]) -> frozenset[str]:
-        """Those of ``references`` that are user groups with them in it."""
+        """The user groups among ``references`` that they are in."""
         proven = set()
         for group in dict.fromkeys(_groups(references)):
             try:
@@ -113,7 +113,7 @@ class SlackIdentity:
         return frozenset(proven)
 
     async def _untold(self, event: str, error: Exception) -> NotAdmitted:
-        """Slack does not say who somebody is: they may try again, unless somebody has to mend it, who is told."""
+        """Slack does not say who a person is: they may try again, unless an operator has to mend it, who is alerted."""
         now = self.incoming.clock.now()
         failure = error.failure if isinstance(error, LookupFailed) else failure_of(error, now)
         log.warning(event, reason=failure.reason)
@@ -124,8 +124,8 @@ class SlackIdentity:
         return NotAdmitted(notes.SLACK_REFUSES, "slack_unavailable")
 
     async def _is_of_ours(self, who: Who) -> bool:
-        """Whether their account is of our workspace. In an organisation (Enterprise Grid) a person of another
-        workspace is ours too if Slack says that they are a member of ours as well."""
+        """Whether their account is in our workspace. In an organisation (Enterprise Grid) a person of another
+        workspace counts too if Slack says that they are also a member of ours."""
         if self.team_id is not None and who.team_id == self.team_id:
             return True
         home = await self.ours.home()
@@ -136,8 +136,8 @@ class SlackIdentity:
         return home.enterprise_id is not None and await self.people.email_of(who.user_id) is not None
 
     async def _known(self, user_id: str) -> Actor | None:
-        """An account that the directory names is that person's; any other is whose e-mail Slack says it has, and Slack
-        is asked again each day, since an e-mail may have moved to another account."""
+        """The directory's person for the account, else the owner of its e-mail by Slack. Slack is asked again each
+        day, because an e-mail may move to another account."""
         people = self.permissions.responders
         actor = people.actor_at(CHANNEL, user_id)
         if actor is not None and actor.person is not None and actor.person.slack_user_id == user_id:
@@ -151,7 +151,7 @@ class SlackIdentity:
 
 
 def _groups(references: Iterable[str]) -> Iterator[str]:
-    """Those that are Slack user groups."""
+    """The Slack user groups among them."""
     for reference in references:
         recipient = parse_recipient(reference)
         if recipient.kind is RecipientKind.SLACK and recipient.value.startswith("S"):

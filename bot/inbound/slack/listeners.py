@@ -1,10 +1,10 @@
-"""Bolt's listeners: what Slack is told at once, and what follows. For clicks and modals, and for events.
+"""Bolt's listeners: the immediate response to Slack, and what follows. For clicks, modals and events.
 
-The commit comes before ``ack()``. Whatever is told afterwards runs in a task of its own, since an error after ``ack()``
-would take it back, and Slack would show a warning although the answer counts.
+The commit comes before ``ack()``. Messages after it run in a task of their own: an error after ``ack()`` would revoke
+it, and Slack would show a warning although the answer counts.
 
-Slack tells every event at least once; it counts once. An event is remembered by its id before it is acknowledged. If a
-process dies before that, the event comes again and is dealt with then, whatever ``X-Slack-Retry-Num`` says.
+Slack sends every event at least once; it counts once. An event is remembered by its id before it is acknowledged. If a
+process dies before that, the event comes again and is handled then, whatever ``X-Slack-Retry-Num`` says.
 
 Source: https://docs.slack.dev/interactivity/handling-user-interaction; https://docs.slack.dev/apis/events-api
 (retries); facts on channels §0.4, §0.5, §A2.
@@ -53,7 +53,7 @@ SAME_VIEW = "update"
 
 
 class SlackListeners:
-    """``sign`` is what modals were sealed with."""
+    """``sign`` is the seal of modals."""
 
     def __init__(self, answers: SlackAnswers, background: BackgroundWork, home: SlackHome, *, sign: Sign) -> None:
         self._answers = answers
@@ -86,7 +86,7 @@ class SlackListeners:
             self._show_again(done, said)
 
     def _show_again(self, done: Chosen | OnIt | Submitted, said: Recorded | Told | Wrong | Modal | None) -> None:
-        """A message of ours is edited by the outbox; what was pressed elsewhere is ours to bring up to date."""
+        """The outbox edits our messages; the other places that were pressed are updated here."""
         if done.delivery == home.DELIVERY and isinstance(said, Recorded | Told):
             self._home.opened(done.by)
         if isinstance(done, Chosen) and done.delivery == command.DELIVERY and isinstance(said, Recorded):
@@ -111,7 +111,7 @@ class SlackListeners:
         self._show_again(submitted, said)
 
     def on_another_app(self, payload: Payload) -> BoltResponse:
-        """Nothing of it is ours to answer, and whoever pressed is told so. Bolt never sees it."""
+        """The button is another app's: the person is told so, and bolt never sees it."""
         log.warning("slack.other_app_refused")
         if payload.get("type") == "view_submission":
             view = told_modal("", notes.NO_LONGER_OPEN)
@@ -121,8 +121,8 @@ class SlackListeners:
         return BoltResponse(status=200, body="")
 
     async def on_error(self, error: Exception, body: dict[str, Any]) -> BoltResponse:
-        """Nothing was recorded, or we can't know: the person is told to try again, which is always harmless. An event
-        is refused, so that Slack sends it again."""
+        """Nothing was recorded, or we can't know: the person is told to try again, which is always harmless. An
+        event is refused, so that Slack sends it again."""
         frames = traceback.extract_tb(error.__traceback__)
         where = f"{frames[-1].name}:{frames[-1].lineno}" if frames else None
         log.error("slack.interaction_failed", error=type(error).__name__, where=where)

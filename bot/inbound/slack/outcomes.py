@@ -1,4 +1,4 @@
-"""Outcomes: what came of something that somebody did in Slack, as values. ``listeners`` turns them into responses."""
+"""Outcomes: the results of an interaction in Slack, as values. ``listeners`` turns them into responses."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """It did not count, or needs no more; ``text`` says so to the person alone. ``link`` is the one that it holds."""
+    """It did not count, or needs no more; ``text`` tells only the person. ``link`` is the link in it."""
 
     text: str
     link: str | None = None
@@ -17,7 +17,7 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Wrong:
-    """The answer can be mended: what is wrong, by the block it was entered in."""
+    """The answer can be corrected: the errors, by the block of the input."""
 
     errors: Mapping[str, str]
 

@@ -1,7 +1,7 @@
-"""Sockets of Socket Mode: how many there are, each opened anew when it ends, and reported if that can't be.
+"""Sockets of Socket Mode: how many there are, how they are reopened, and the alert if that fails.
 
-One process keeps two, so that there is one while the other is opened anew. All processes together keep at most eight of
-the ten that Slack allows, which leaves room for those that finish.
+One process keeps two, so that one works while the other is reopened. All processes together keep at most eight of the
+ten that Slack allows, which leaves room for those that finish.
 
 Source: https://docs.slack.dev/apis/events-api/using-socket-mode; facts on channels §A3; docs/decisions/0015.
 """
@@ -35,9 +35,8 @@ _NAMES = [f"slack_socket_{number}" for number in range(1, SOCKETS_OF_ONE + 1)]
 
 @dataclass(frozen=True, slots=True)
 class SocketTiming(Timing):
-    """``ping``: how often a socket is asked whether it lives. ``oldest``: after so long it is opened anew whatever it
-    says. ``settled``: one that lived so long was a good one. ``linger``: so long one that was replaced still listens.
-    """
+    """``ping``: the interval of pings. ``oldest``: the age at which a socket is replaced, whatever its state.
+    ``settled``: the age at which a socket counts as good. ``linger``: how long a replaced one still listens."""
 
     ping: timedelta = timedelta(seconds=10)
     oldest: timedelta = timedelta(hours=1)
@@ -46,7 +45,7 @@ class SocketTiming(Timing):
 
 
 class SlackSockets:
-    """``web`` has the app-level token, ``take`` does what an envelope says."""
+    """``web`` has the app-level token, ``take`` handles an envelope."""
 
     def __init__(
         self,
@@ -71,7 +70,7 @@ class SlackSockets:
 
     @property
     def standing(self) -> ConnectionState:
-        """How Slack's way in stands in this process."""
+        """The state of Slack's way in, in this process."""
         if self._works:
             return ConnectionState.CONNECTED
         stands_by = all(keeper.state is ConnectionState.STANDBY for keeper in self._keepers)
@@ -79,22 +78,22 @@ class SlackSockets:
 
     @property
     def _works(self) -> bool:
-        """Whether any socket brings us clicks, were it one that is to be replaced and can't be yet."""
+        """Whether any socket delivers clicks, even one that is to be replaced and can't be yet."""
         return any(socket.works for socket in self._live)
 
     def start(self) -> None:
-        """Returns at once: the service is there while Slack is not."""
+        """Returns at once: the service also works without Slack."""
         self._downtime.starts_now()
         for keeper in self._keepers:
             keeper.start()
 
     async def close(self) -> None:
-        """What has been delivered is finished and acknowledged; nothing more is taken."""
+        """Delivered envelopes are finished and acknowledged; nothing more is taken."""
         await asyncio.gather(*(keeper.stop() for keeper in self._keepers))
         await asyncio.gather(*self._finishing, return_exceptions=True)
 
     async def _fill(self, keeper: Keeper, place: LockSlot) -> float:
-        """Socket after socket, as long as the place is ours. One that still answers ends after the next has begun."""
+        """Socket after socket, as long as the place is ours. A working one ends after the next has begun."""
         socket: Socket | None = None
         pauses = self._pauses()
         try:
@@ -125,7 +124,7 @@ class SlackSockets:
         return itertools.chain([0.0], pauses(self._timing.longest_pause))
 
     async def _open(self) -> Socket | timedelta:
-        """A socket that Slack has greeted, or how long to wait at least before the next try."""
+        """An open socket, or the least wait before the next try."""
         try:
             said = await self._web.apps_connections_open(app_token=self._web.token or "")
             socket = Socket(self._web, str(said.get("url", "")), self._take, self._timing.ping, self._timing.oldest)
@@ -150,7 +149,7 @@ class SlackSockets:
         return socket
 
     async def _watch(self, keeper: Keeper, socket: Socket, place: LockSlot) -> bool:
-        """Until it has to be replaced, or the place is lost; returns whether it is dead already."""
+        """Wait until it has to be replaced, or the place is lost; returns whether it is dead already."""
         self._live.add(socket)
         over = asyncio.ensure_future(socket.over())
         try:
@@ -167,7 +166,7 @@ class SlackSockets:
         return why in {CLOSED, SILENT}
 
     def _let_finish(self, socket: Socket, linger: timedelta = timedelta()) -> None:
-        """``linger``: what Slack has sent it by now may still be on its way."""
+        """``linger``: envelopes that Slack has sent by now may still be on their way."""
         self._live.discard(socket)
         if not self._works:
             self._downtime.starts_now()

@@ -1,6 +1,6 @@
-"""Threads and direct messages: what somebody writes to us in Slack. An answer if that is allowed, else a hint, once.
+"""Threads and direct messages: handles a person's message to us. An answer if that is allowed, else a hint, once.
 
-Only ``slack.answer_in_thread`` makes a reply in a question's thread an answer, and only to a question for a text:
+Only with ``slack.answer_in_thread`` is a reply in a question's thread an answer, and only to a question for a text:
 people talk in threads, and talk is no decision.
 
 Source: facts on channels §F, "thread reply text"; docs/decisions/0017.
@@ -46,14 +46,14 @@ class SlackThreads:
     """The delivery that a thread's root carries, ``None`` for none of ours: what Slack has said once never changes."""
 
     async def concerns_us(self, words: UserMessage) -> bool:
-        """Whether it is said to us: most of what a channel talks about is not, and costs no look at the database."""
+        """Whether it is said to us: most messages of a channel are not, and cost no read of the database."""
         home = await self.identity.ours.home()
         said_by_us = words.by.user_id == home.bot_user_id
         return not said_by_us and (words.thread_ts is None or words.thread_by in {None, home.bot_user_id})
 
     async def hear(self, words: UserMessage) -> None:
-        """Raises what the database does, so that Slack tells it again; and what Slack does, where it may be an answer
-        that would be lost."""
+        """Raises the database's errors, so that Slack sends it again; and Slack's errors, if an answer would be
+        lost."""
         if words.thread_ts is None:
             await self._hint(words, "direct", notes.USE_BUTTONS_OR_COMMAND)
             return
@@ -63,7 +63,7 @@ class SlackThreads:
             await self._reply(words, asked, delivery)
 
     async def _delivery(self, channel: str, thread_ts: str) -> str | None:
-        """That of the message which a thread hangs under, where it is one of ours."""
+        """The delivery of the message that begins the thread, if it is ours."""
         thread = (channel, thread_ts)
         if thread in self._roots:
             return self._roots[thread]

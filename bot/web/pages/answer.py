@@ -1,7 +1,7 @@
-"""The page of one question: shown to one person, who may answer it there.
+"""The page of one question, on which one person may answer it.
 
-``/a/{token}`` is one recipient's own link. ``/q/{ref}`` is for whoever is signed in; only those who may read a question
-are told that it exists. A GET changes nothing, even if a mail scanner performs it; only a POST from the page answers.
+``/a/{token}`` is one recipient's own link. ``/q/{ref}`` is for signed-in people; only those who may read a question are
+told that it exists. A GET changes nothing, even from a mail scanner; only a POST from the page answers.
 
 Source: API.md §6.
 """
@@ -46,8 +46,8 @@ _SIGN_IN_FIRST = "Your answer was not recorded: a part of what will run is hidde
 
 @dataclass(frozen=True, slots=True)
 class PageVisit:
-    """A person, and the question before them, at the page ``place``. No session for somebody who came by a link, which
-    was made for ``address``."""
+    """A person before a question, at the page ``place``. A person who came by a link, made for ``address``, has no
+    session."""
 
     suspension: Suspension
     actor: Actor
@@ -57,12 +57,12 @@ class PageVisit:
 
     @property
     def sight(self) -> Sight:
-        """A page shows everything; what redaction hides only to somebody who has signed in."""
+        """A page shows everything, but redacted parts only to a signed-in person."""
         return Sight.WHOLE if self.session is None else Sight.REVEALED
 
 
 def session_digest(session: BrowserSession) -> str:
-    """By what a session is known in the log, and which signs nobody in."""
+    """The session's id in the log, which signs nobody in."""
     return hashlib.sha256(session.id.encode()).hexdigest()[:16]
 
 
@@ -80,7 +80,7 @@ class Answering:
         status: int = 200,
         revealed: Suspension | None = None,
     ) -> Response:
-        """``revealed`` is the question with what redaction hides, for somebody who has just asked for that."""
+        """``revealed`` is the question with its redacted parts, for a person who has just asked for them."""
         shown = revealed or await self._shown(visit.suspension)
         refusal = self.room.permissions.refusal(visit.suspension, visit.actor)
         view = view_question(
@@ -100,8 +100,8 @@ class Answering:
         return self.room.form_page(request, "question.html", visit.place, status, visit.session, view=view)
 
     async def take(self, request: Request, visit: PageVisit) -> Response:
-        """An answer, a claim, a claim given back, a question to the agent, a hand-over, or a signature; nothing
-        without the form token."""
+        """An answer, a claim, a release, a question to the agent, a hand-over, or a signature; nothing without the
+        form token."""
         posted = await read_post(request)
         if not self.room.accepts(request, posted, visit.place, visit.session):
             return self.room.renderer.stale()
@@ -160,7 +160,7 @@ class Answering:
                 return await self._refused(request, visit, posted, done)
 
     async def _via(self, visit: PageVisit) -> Via:
-        """The evidence of what they answer: their session, and the message that their link was in."""
+        """The evidence of their answer: their session, and the message that had their link."""
         session = None if visit.session is None else session_digest(visit.session)
         if visit.address is None:
             return Via(WEB, visit.actor.identity, session=session)
@@ -202,7 +202,7 @@ class Answering:
         return await self.room.channel_views.whole_on(PAGE, suspension)
 
     async def _hidden(self, visit: PageVisit, shown: Suspension, revealed: Suspension | None) -> Hidden:
-        """Whether anything of the question is hidden that this visitor may have shown."""
+        """Whether any part of the question is hidden that this visitor may reveal."""
         if revealed is not None:
             return Hidden.REVEALED
         if not visit.suspension.is_open or not hides_anything(shown):
@@ -213,7 +213,7 @@ class Answering:
         return Hidden.NOTHING if all_of_it.ask == shown.ask else Hidden.TO_REVEAL
 
     async def _reveal(self, request: Request, visit: PageVisit, posted: Posted) -> Response:
-        """What redaction hides, in this one reply; the log says that it was looked at."""
+        """The redacted parts, in this one reply; the log records that they were seen."""
         if visit.sight < Sight.REVEALED:
             return self.room.renderer.stale()
         await self.collaboration.reveal(visit.suspension.id, visit.actor)
@@ -227,8 +227,8 @@ class Answering:
         return await self.signatures.offered(visit.suspension.id, visit.actor.identity)
 
     async def _call_signature(self, request: Request, visit: PageVisit, posted: Posted) -> Response:
-        """Lines that stood around their reply are nobody's words from now on, and stay so if the answer that the same
-        press confirms is refused."""
+        """Lines around their reply are a signature from now on, even if the answer that the same press confirms is
+        refused."""
         self.room.permissions.check(visit.suspension, visit.actor)
         now, identity = self.room.clock.now(), visit.actor.identity
         called = await self.signatures.call(visit.suspension.id, identity, posted.one("shown"), now=now)
@@ -317,8 +317,8 @@ class QuestionPage:
 
 
 def not_yours(room: PageContext, request: Request, session: BrowserSession, leads_to: str) -> Response:
-    """The same page for what is not there, and for what this account may not know of: it says which account that is,
-    and lets the person use another one."""
+    """The same page for a missing question and for one that this account may not know of. It names the account, and
+    lets the person use another one."""
     place = request.url.path
     return room.form_page(request, "not_yours.html", place, 404, session, leads_to=leads_to)
 
@@ -339,9 +339,9 @@ def _here(request: Request) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AnswerPage:
-    """With ``personal`` (``answers.require_sign_in``) the link opens nothing by itself: whoever it was made for signs
-    in first, and nobody else gets further. One that went to a mailbox of several people is nobody's: whoever signs in
-    comes to the question's own page, and answers as themselves."""
+    """With ``personal`` (``answers.require_sign_in``) the link alone opens nothing: the person it was made for signs
+    in first, and nobody else gets further. A link to a shared mailbox belongs to nobody: a person who signs in comes
+    to the question's own page, and answers as themselves."""
 
     answering: Answering
     sessions: Sessions
@@ -356,7 +356,8 @@ class AnswerPage:
         return visit if isinstance(visit, Response) else await self.answering.take(request, visit)
 
     async def _visit(self, request: Request) -> PageVisit | Response:
-        """Who holds the link. Somebody who has since lost the right to answer is told so, and not the question."""
+        """The holder of the link. A person who has since lost the right to answer is told so, and not shown the
+        question."""
         room = self.answering.room
         token = request.path_params["token"]
         holder = await room.queries.find_by_token(token, TokenPurpose.PAGE) if TOKEN.fullmatch(token) else None
@@ -378,7 +379,7 @@ class AnswerPage:
         return PageVisit(holder.suspension, holder.actor, answer_place(token), session, holder.address)
 
     def _turned_away(self, request: Request, session: BrowserSession | None, question: str) -> Response:
-        """After signing in they come to the question's own page: there it is asked again who may see it."""
+        """After signing in they come to the question's own page, which checks again who may see it."""
         room = self.answering.room
         if session is not None:
             return not_yours(room, request, session, question)

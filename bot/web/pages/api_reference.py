@@ -1,6 +1,6 @@
-"""``/docs``: the OpenAPI document as one page, for people. It needs no script, and nothing from anywhere else.
+"""``/docs``: the OpenAPI document as one page, for people. It needs no script, and nothing from another site.
 
-What is shown is worked out from the document alone (pure). Whatever stands in there is escaped.
+The page is computed from the document alone (pure), and all its text is escaped.
 
 Source: OpenAPI 3.1; JSON Schema 2020-12; docs/decisions/0073.
 """
@@ -42,7 +42,7 @@ _MARKS = ((r"``(.+?)``", "code"), (r"`(.+?)`", "code"), (r"\*\*(.+?)\*\*", "b"),
 
 @dataclass(frozen=True, slots=True)
 class DescribedField:
-    """One property or parameter. ``place`` is where a parameter stands; ``limits`` are short phrases."""
+    """One property or parameter. ``place`` is a parameter's location; ``limits`` are short phrases."""
 
     name: str
     type: Markup
@@ -54,7 +54,7 @@ class DescribedField:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What an operation may reply."""
+    """A possible reply of an operation."""
 
     status: str
     text: Markup
@@ -63,7 +63,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """``path`` is a webhook's name if that is what it is."""
+    """``path`` is the name if it is a webhook."""
 
     id: str
     verb: str
@@ -88,7 +88,7 @@ class TagSection:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """What a body or a part of one holds. ``type`` is what it is if it has no fields."""
+    """The schema of a body or a part of one. ``type`` is its type if it has no fields."""
 
     name: str
     text: Markup
@@ -123,7 +123,7 @@ def reference_page(document: Callable[[], Part], renderer: PageRenderer) -> Hand
 
 
 def sections(document: Part) -> list[TagSection]:
-    """The tags in their order, each with its operations. An operation that is the same as another is left out."""
+    """The tags in their order, each with its operations. A duplicate operation is left out."""
     named: dict[str, list[Operation]] = {name: [] for name, _ in _tags(document)}
     for path, verb, operation in _operations(document):
         if not path.startswith("/api/v1/"):
@@ -192,7 +192,7 @@ def _answer_type(response: Part) -> Markup:
 
 
 def _body_of(part: Part) -> Part | None:
-    """The schema of a JSON body; ``None`` for any other, and for none."""
+    """The schema of a JSON body; ``None`` for any other, or no body."""
     schema: Part | None = part.get("content", {}).get("application/json", {}).get("schema")
     return schema or None
 
@@ -218,7 +218,7 @@ def _field(name: str, schema: Part, is_needed: bool, text: str, place: str = "")
 
 
 def _limits(schema: Part) -> list[str]:
-    """What the value has to keep to; of a value that may be ``null``, what holds for any other."""
+    """The constraints on the value; if it may be ``null``, those on any other value."""
     inner = [one for one in schema.get("anyOf", ()) if one.get("type") != "null"]
     of = {**(inner[0] if len(inner) == 1 else {}), **schema}
     said = [words.format(json.dumps(of[name])) for name, words in _LIMITS.items() if of.get(name) is not None]

@@ -1,8 +1,8 @@
-"""Cookies and seals: our two cookies, the form token, and values that a browser holds for us unchanged.
+"""Cookies and seals: our two cookies, the form token, and sealed values that a browser holds for us.
 
 A form token proves that a form came from our own page: an HMAC over the page's place and the visitor's cookie. The
-cookie is same-site, so that a form on another site comes without it. It is Lax: opened from a mail, a Strict one would
-not be sent with the GET, a new one would be set, and the form in an older tab would be worth nothing.
+cookie is same-site, so that a form on another site comes without it. It is Lax: when a page is opened from a mail, a
+Strict one would not be sent with the GET, a new one would be set, and the form in an older tab would stop working.
 
 A sealed value (a session, a sign-in link) can be read by its holder and made by nobody else: it is JSON, signed by
 itsdangerous. A seal names its purpose, and one purpose never opens another.
@@ -43,7 +43,7 @@ class Seal:
         return self._of(purpose).dumps(dict(content))
 
     def open(self, purpose: str, sealed: str) -> dict[str, str | int] | None:
-        """What :meth:`close` was given; ``None`` for anything that it did not make for this purpose."""
+        """The content of :meth:`close`; ``None`` for anything that was not sealed for this purpose."""
         try:
             return self._of(purpose).loads(sealed) if _SEALED.fullmatch(sealed) else None
         except BadData:
@@ -67,10 +67,10 @@ _VISITOR = re.compile(r"[0-9a-f]{32}")
 
 @dataclass(frozen=True, slots=True)
 class Cookies:
-    """Sets and reads cookies, which are sent below the public URL alone: other services of the host don't get them.
+    """Sets and reads cookies, which are sent only below the public URL: other services of the host don't get them.
 
-    Over https their names begin with ``__Host-``: no neighbouring domain can plant one. A browser takes that name for
-    the path ``/`` alone, so below a path of ours it is ``__Secure-``, which no neighbour without https can plant.
+    Over https their names begin with ``__Host-``: no neighbouring domain can plant one. A browser takes that name only
+    for the path ``/``. Below a path of ours the prefix is ``__Secure-``, which no neighbour without https can plant.
     Source: https://datatracker.ietf.org/doc/html/draft-ietf-httpbis-rfc6265bis#section-4.1.3.
     """
 
@@ -121,7 +121,7 @@ class FormGuard:
         self.cookies.set(response, "form", visitor)
 
     def token(self, visitor: str, place: str) -> str:
-        """``place`` is the page's own, and whoever is signed in there."""
+        """``place`` is the page's own, and names the signed-in person."""
         return self.seal.mark("form", place, visitor)
 
     def accepts(self, request: Request, posted: Posted, place: str) -> bool:

@@ -1,9 +1,9 @@
-"""Forms on a page: their inputs, the posted body read strictly, and the answer's value made from it.
+"""Forms on a page: their inputs, a strict parser of the posted body, and the answer's value from it.
 
-The fields are those of ``core.domain.forms``. What can't be read is a problem beside its field. A field's own rules
-are only asked early, so that the message stands beside it.
+The fields are those of ``core.domain.forms``. An unreadable value is a problem beside its field. A field's own rules
+are checked early only so that the message stands beside it.
 
-The body is parsed here and not by ``python-multipart``, which silently replaces bytes that are no UTF-8: an answer
+The body is parsed here and not by ``python-multipart``, which silently replaces bytes that are not UTF-8: an answer
 would be recorded that nobody typed.
 """
 
@@ -25,7 +25,7 @@ from core.domain.suspension import Ask, ResponseType
 
 
 def form_fields(schema: Mapping[str, JsonValue] | None, context: Mapping[str, JsonValue]) -> tuple[Field, ...]:
-    """Empty if there is neither a schema nor a context; the answer is then written as ``name: value`` lines."""
+    """Empty if there is neither a schema nor a context; then the answer is written as ``name: value`` lines."""
     return forms.form_fields(schema, context, shown)
 
 
@@ -48,7 +48,7 @@ _FORM = "application/x-www-form-urlencoded"
 
 
 class BadPost(Exception):
-    """The body is no form that a page of ours sends. ``status`` and ``message`` are for the person."""
+    """The body is not a form of our pages. ``status`` and ``message`` are for the person."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -58,7 +58,7 @@ class BadPost(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Posted:
-    """The fields of a form, each with everything that was given for it."""
+    """The fields of a form, each with all its values."""
 
     fields: Mapping[str, tuple[str, ...]]
 
@@ -85,7 +85,7 @@ async def read_post(request: Request) -> Posted:
 
 
 def parse_form(body: bytes) -> Posted:
-    """Raises :class:`BadPost` for bytes that are no form, or that no database can keep."""
+    """Raises :class:`BadPost` for bytes that are not a form, or that no database can store."""
     try:
         pairs = parse_qsl(
             body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS, separator="&"
@@ -121,8 +121,8 @@ _LINES_HINT = "Write one `name: value` to a line."
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """What somebody answered: a ``choice`` or a ``value``. ``problems`` are messages by the input they belong to;
-    where there are any, nothing else counts."""
+    """A person's answer: a ``choice`` or a ``value``. ``problems`` are messages by input; if there are any, nothing
+    else counts."""
 
     value: JsonValue = None
     choice: int | None = None
@@ -131,7 +131,7 @@ class Filled:
 
 
 def read_answer(ask: Ask, posted: Posted) -> Filled:
-    """The answer to ``ask`` that ``posted`` holds. Raises :class:`bot.web.pages.forms.BadPost`."""
+    """The answer to ``ask`` in ``posted``. Raises :class:`bot.web.pages.forms.BadPost`."""
     filled = _read(ask, posted)
     reason = posted.one(REASON).strip()
     if len(reason) > LONGEST_REASON:
@@ -141,7 +141,7 @@ def read_answer(ask: Ask, posted: Posted) -> Filled:
 
 
 def input_of(ask: Ask) -> str:
-    """The input that a problem with the answer as a whole is shown at."""
+    """The input that shows a problem with the answer as a whole."""
     return CHOICE if ask.choices else ANSWER
 
 
@@ -165,7 +165,7 @@ def _read_choice(ask: Ask, given: str) -> Filled:
 
 
 def _read_lines(text: str) -> Filled:
-    """A form with nothing to go by: as in a mail, ``name: value`` lines."""
+    """A form without a schema: ``name: value`` lines, as in a mail."""
     try:
         return Filled(dict(read_form(text.splitlines(), None)))
     except BadForm as bad:
@@ -193,7 +193,7 @@ def _read_fields(ask: Ask, fields: Sequence[Field], posted: Posted) -> Filled:
 
 
 def _given(one: Field, posted: Posted) -> tuple[str, ...]:
-    """What was entered, empty if nothing was. A text of blanks alone is nothing."""
+    """The entered values, empty if there are none. A text of only blanks is empty."""
     if one.kind is FieldKind.OPTIONS:
         return posted.all(one.input)
     text = posted.one(one.input)
@@ -201,7 +201,7 @@ def _given(one: Field, posted: Posted) -> tuple[str, ...]:
 
 
 def _nothing(one: Field) -> JsonValue:
-    """The value of a required field that was left empty."""
+    """The value of an empty required field."""
     if one.nullable:
         return None
     if one.kind in {FieldKind.OPTIONS, FieldKind.LIST}:

@@ -1,4 +1,5 @@
-"""``/inbox``: what waits for the signed-in person, the soonest deadline first, a page at a time. Source: API.md §6."""
+"""``/inbox``: the questions that wait for the signed-in person, the soonest deadline first, in pages. Source: API.md
+§6."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ BEGINNING = 600
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """One line of the inbox. ``claimed_by`` is somebody else who is on it."""
+    """One line of the inbox. ``claimed_by`` is another person who is on it."""
 
     place: str
     ref: str
@@ -43,7 +44,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Pager:
-    """Which of how many are here, counted from 1, and the places of the pages beside this one."""
+    """The shown range and the total, counted from 1, and the places of the neighbouring pages."""
 
     total: int
     first: int
@@ -80,7 +81,7 @@ class InboxPages:
 def line(
     suspension: Suspension, identity: str, now: datetime, redaction: Redaction, zone: tzinfo | None = None
 ) -> Waiting:
-    """``suspension`` as it stands in the inbox of ``identity``, who lives in ``zone`` as far as that is known."""
+    """``suspension`` as a line in the inbox of ``identity``, who lives in ``zone`` if known."""
     ask, claim = suspension.ask, suspension.claim
     place = question_place(ask.ref)
     notice = build_notice(suspension, suspension.attempt, Links(shared=place))
@@ -106,5 +107,5 @@ def pager(page: InboxPage) -> Pager:
 
 
 def inbox_place(after: Position) -> str:
-    """The page of what comes after this position."""
+    """The page that follows this position."""
     return f"{INBOX}?after={written(after)}"

@@ -1,4 +1,4 @@
-"""``/me``: what is kept of the signed-in person beside their answers, and a button that forgets it.
+"""``/me``: the stored data of the signed-in person beside their answers, and a button to delete it.
 
 Source: API.md §6, "What a reply means".
 """
@@ -38,7 +38,7 @@ class PersonalDataPage:
         return await self._show(request, session)
 
     async def forget(self, request: Request) -> Response:
-        """All lines that they have called their signature; nothing without the form token."""
+        """Delete all lines that they have called their signature; nothing without the form token."""
         session = await self.sessions.current(request)
         if session is None:
             return signed_out(self.room, ME)

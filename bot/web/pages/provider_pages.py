@@ -1,12 +1,11 @@
-"""Signing in through a provider: on the way there, and back.
+"""Signing in through a provider: the redirect there, and the return.
 
-On the way there the browser is given a sealed cookie, and the provider the number in it (``state``). Whoever comes back
-has to bring both: so nobody can be signed in by a link that somebody else has made, in another browser, at another
-provider, late, or twice. What only we may know of a sign-in (its nonce, its verifier) is derived from ``state`` by our
-key, and kept nowhere.
+Before the redirect the browser gets a sealed cookie, and the provider the number in it (``state``). A returning browser
+has to bring both: so nobody can be signed in by another's link, in another browser, at another provider, late, or
+twice. The secrets of a sign-in (its nonce, its verifier) are derived from ``state`` by our key, and never stored.
 
-The way there is a link and not a form: the pages' policy lets forms go to ourselves alone, and a provider may send a
-browser through sites that nobody here knows. Nothing is stored by it.
+The redirect is a link and not a form: the pages' policy lets forms go only to ourselves, and a provider may send a
+browser through unknown sites. It stores nothing.
 
 Source: RFC 6749 §10.12; RFC 7636; RFC 9207; RFC 9700 §2.1, §4.4 (mix-up), §4.7; docs/decisions/0074.
 """
@@ -45,7 +44,7 @@ _AGAIN = (SIGN_IN, "Sign in")
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """What the browser holds of a sign-in: its number, and where it leads."""
+    """The browser's part of a sign-in: its number, and the page it leads to."""
 
     state: str
     leads_to: str
@@ -60,7 +59,7 @@ class ProviderPages:
     provider: Provider
 
     async def begin(self, request: Request) -> Response:
-        """Off to the provider, with a state of this browser's own."""
+        """Redirect to the provider, with a state of this browser's own."""
         leads_to = onward(request.query_params.get("next"))
         if await self.sessions.current(request) is not None:
             return self.room.renderer.redirect(leads_to)
@@ -77,7 +76,7 @@ class ProviderPages:
         return response
 
     async def finish(self, request: Request) -> Response:
-        """Back from the provider: signed in, or told why not."""
+        """The return from the provider: signed in, or told why not."""
         begun = self._begun(request)
         if begun is None:
             return await self._not_begun(request, "state")
@@ -108,7 +107,7 @@ class ProviderPages:
         return response
 
     async def _check_sender(self, issuer: str | None) -> None:
-        """That the answer is from this provider, as far as it says so (RFC 9207)."""
+        """Check that the response is from this provider, if it names its issuer (RFC 9207)."""
         published = await self.provider.published()
         if issuer is None and not published.names_itself:
             return
@@ -138,13 +137,13 @@ class ProviderPages:
 
     @property
     def _back(self) -> str:
-        """The redirect URI, as it is registered with the provider."""
+        """The redirect URI, as registered with the provider."""
         return self.room.site.url(back_place(self._key))
 
     # --- What people are told -------------------------------------------------------------------------------------
 
     async def _not_begun(self, request: Request, reason: str) -> Response:
-        """Whoever is signed in has only loaded the page again."""
+        """A signed-in person has only loaded the page again."""
         if await self.sessions.current(request) is not None:
             return self.room.renderer.redirect(INBOX)
         log.warning("signin.refused", way=self._key, reason=reason)

@@ -1,7 +1,7 @@
-"""Rendering of pages: templates with autoescape, the headers that every page carries, and what all pages share.
+"""Rendering of pages: templates with autoescape, the headers of every page, and what all pages share.
 
-What an agent wrote is escaped like everything else, and never becomes a link. A request that is no good gets the same
-answer on every page.
+An agent's text is escaped like everything else, and never becomes a link. A bad request gets the same reply on every
+page.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class PageRenderer:
         return RedirectResponse(self.site.path(place), 303, headers=HEADERS)
 
     def unknown(self) -> HTMLResponse:
-        """The same page for what is not there, and for what this person may not know of."""
+        """The same page for a missing question and for one that this person may not know of."""
         return self.message(
             "There is nothing here",
             "This link is unknown or too old.",
@@ -107,7 +107,7 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 @dataclass(frozen=True, slots=True)
 class BrowserSession:
-    """One browser of one person. ``id`` is what signing out ends."""
+    """One browser of one person. Signing out ends its ``id``."""
 
     id: str
     actor: Actor
@@ -119,7 +119,7 @@ class BrowserSession:
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """What every page shows of a session: who it is, and the form token of the button to sign out."""
+    """The session's part of every page: the person, and the form token of the button to sign out."""
 
     identity: str
     token: str
@@ -186,7 +186,7 @@ class PageContext:
         return self.guard.token(visitor, _bound(place, session))
 
     def guarded(self, handler: Handler) -> Handler:
-        """``handler`` with a page for every way in which a request may be bad, or our database away."""
+        """``handler`` with a page for every kind of bad request, and for a database that is away."""
 
         @wraps(handler)
         async def handle(request: Request) -> Response:

@@ -46,9 +46,9 @@ def pages_router(
     mails_links: bool = True,
     providers: Sequence[Provider] = (),
 ) -> APIRouter:
-    """Every page, to be mounted at the root. ``key`` is derived for the pages alone; ``channels`` are those set up,
-    since a sign-in link goes out by mail, if ``mails_links``. ``require_sign_in`` makes the links of ``/a`` personal.
-    People sign in through ``providers`` too."""
+    """Every page, to be mounted at the root. ``key`` is derived only for the pages. ``channels`` are those set up: a
+    sign-in link goes out by mail if ``mails_links``. ``require_sign_in`` makes the links of ``/a`` personal. People
+    sign in through ``providers`` too."""
     room = PageContext.furnish(engine, incoming, clock, public_url, key)
     sessions = Sessions(room, may_sign_in)
     answering = Answering(room, collaboration, signatures)

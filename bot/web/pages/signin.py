@@ -1,9 +1,9 @@
-"""Signing in: the page that offers every way, links in mails, and the session that each way begins.
+"""Signing in: the page with every way to sign in, links in mails, and sessions.
 
-A GET shows a button, since mail scanners open links; only the button signs in. Links are signed, short-lived and for
+A GET shows a button, because mail scanners open links; only the button signs in. Links are signed, short-lived and for
 one use. Nothing is stored until one is used; then its nonce is.
 
-A session is a sealed cookie, ended by time, by signing out, or by the person's leaving the directory.
+A session is a sealed cookie. It ends by time, by signing out, or when the person leaves the directory.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _SESSION = "session"
 
 @dataclass(frozen=True, slots=True)
 class Sessions:
-    """``may_sign_in`` is asked at every request, so that whoever is removed is out at once."""
+    """``may_sign_in`` is asked at every request, so that a removed person is out at once."""
 
     room: PageContext
     may_sign_in: Callable[[str], bool]
@@ -58,7 +58,7 @@ class Sessions:
         self.room.cookies.set(response, _SESSION, sealed, max_age=_whole_seconds(SESSION))
 
     async def end(self, response: Response, session: BrowserSession) -> None:
-        """Sign out: the cookie is worth nothing from now on, wherever a copy of it is."""
+        """Sign out: the cookie is worthless from now on, as is every copy of it."""
         await self.room.incoming.seen(Marker.SIGNED_OUT, session.id)
         self.room.cookies.drop(response, _SESSION)
 
@@ -83,7 +83,7 @@ _NONCE = 32
 
 @dataclass(frozen=True, slots=True)
 class SignInLink:
-    """What a link says. ``nonce`` makes it good for one use; ``onward`` is where it leads after that."""
+    """A link's content. ``nonce`` makes it good for one use; ``onward`` is the page after that."""
 
     mail: str
     nonce: str
@@ -101,13 +101,13 @@ class SignInLinks:
         return self.issue_until(mail, leads_to, life)[0]
 
     def issue_until(self, mail: str, leads_to: str = INBOX, life: timedelta = LINK_LIFE) -> tuple[str, datetime]:
-        """As :meth:`issue`, and the instant at which the URL is worth nothing any more."""
+        """:meth:`issue`, with the instant at which the URL expires."""
         until = int((self.clock.now() + min(life, LONGEST_LIFE)).timestamp())
         return self._sealed(mail, leads_to, until, secrets.token_hex(16)), datetime.fromtimestamp(until, UTC)
 
     def of_delivery(self, mail: str, leads_to: str, asked_at: datetime, delivery: str) -> str:
-        """The URL of the message with the id ``delivery``, made anew at each try and the same each time, so that
-        nothing of it is stored. Whoever does not have our key can't make it of the id, which is no secret."""
+        """The URL in the message with the id ``delivery``: the same at each try, so that nothing is stored. It can't
+        be made from the id, which is not a secret, without our key."""
         until = int((asked_at + LINK_LIFE).timestamp())
         return self._sealed(mail, leads_to, until, self.seal.mark(_DELIVERY, delivery)[:_NONCE])
 
@@ -116,7 +116,7 @@ class SignInLinks:
         return self.site.url(f"{SIGN_IN}/{self.seal.close(_PURPOSE, content)}")
 
     def read(self, token: str) -> SignInLink | None:
-        """``None`` for a link that is not ours or too old. Whether it was used is not for this to say."""
+        """``None`` for a link that is not ours or too old. It may have been used already."""
         held = self.seal.open(_PURPOSE, token)
         if held is None or int(held["until"]) <= self.clock.now().timestamp():
             return None
@@ -128,8 +128,8 @@ MAIL_CHANNEL, SLACK_CHANNEL = "email", "slack"
 
 @dataclass(frozen=True, slots=True)
 class SignIn:
-    """``channels`` are those that are set up, less mail if it shall send no links. ``providers`` are shown as buttons:
-    the key and the name of each."""
+    """``channels`` are those set up, without mail if it must not send links. ``providers`` are shown as buttons: the
+    key and the name of each."""
 
     room: PageContext
     sessions: Sessions
@@ -138,14 +138,14 @@ class SignIn:
     providers: Sequence[tuple[str, str]] = ()
 
     async def ask(self, request: Request) -> Response:
-        """Where an address is entered."""
+        """The page to enter an address."""
         leads_to = onward(request.query_params.get("next"))
         if await self.sessions.current(request) is not None:
             return self.room.renderer.redirect(leads_to)
         return self._ask(request, leads_to)
 
     async def send(self, request: Request) -> Response:
-        """The same answer whoever it is, and as fast: what differs happens after the response."""
+        """The same reply for everybody, and as fast: all differences come after the response."""
         posted = await read_post(request)
         if not self.room.accepts(request, posted, SIGN_IN):
             return self.room.renderer.stale()

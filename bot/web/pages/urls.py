@@ -1,4 +1,4 @@
-"""URLs of our pages, and which of them a sign-in may lead on to. Pure."""
+"""URLs of our pages, and which of them a sign-in may lead to. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ONWARD = re.compile(rf"/inbox|/me|/q/{REF.pattern}")
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Where this service is found from outside. ``public_url`` may have a path of its own before ours."""
+    """This service's address from outside. ``public_url`` may have a path of its own before ours."""
 
     public_url: str
     base: str = field(init=False)
@@ -49,7 +49,7 @@ def question_place(ref: str) -> str:
 
 
 def sign_in_place(onward: str) -> str:
-    """The sign-in page, and where to go from there."""
+    """The sign-in page, with the page after it."""
     return _leading(SIGN_IN, onward)
 
 
@@ -58,12 +58,12 @@ def _leading(place: str, onward: str) -> str:
 
 
 def start_place(provider: str, onward: str = INBOX) -> str:
-    """Where signing in through ``provider`` begins, and where to go from there."""
+    """The start of a sign-in through ``provider``, with the page after it."""
     return _leading(f"{SIGN_IN}/{provider}/start", onward)
 
 
 def back_place(provider: str) -> str:
-    """Where ``provider`` sends people back to: the path of its redirect URI."""
+    """The return from ``provider``: the path of its redirect URI."""
     return f"{SIGN_IN}/{provider}/callback"
 
 

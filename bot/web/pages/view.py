@@ -1,4 +1,4 @@
-"""The view of one question for one person: a record and ``now`` come in, values to print go out, instants too. Pure."""
+"""The view of one question for one person: from a record and ``now`` to values for the template, instants too. Pure."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _MINUTE = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """An instant beside ``now``: ``iso`` for machines, ``told`` and ``span`` for people. ``is_local`` says that it is
-    told in the reader's zone of the directory: their browser leaves it so."""
+    """An instant beside ``now``: ``iso`` for machines, ``told`` and ``span`` for people. ``is_local``: it is in the
+    reader's zone of the directory, and their browser leaves it so."""
 
     iso: str
     told: str
@@ -40,7 +40,7 @@ class Moment:
 
 
 def moment(at: datetime, now: datetime, zone: tzinfo | None = None) -> Moment:
-    """``span`` is how far away it is, either way; soon is less than a quarter of an hour ahead."""
+    """``span`` is the distance either way; "soon" is less than a quarter of an hour ahead."""
     ahead = at - now
     return Moment(
         iso=instant(at),
@@ -59,7 +59,7 @@ _MAY_NOT = {
 
 
 class Hidden(StrEnum):
-    """Whether redaction hides something of the question from whoever looks."""
+    """Whether redaction hides something of the question from the reader."""
 
     NOTHING = "nothing"
     """Nothing that they could see."""
@@ -72,7 +72,7 @@ class Hidden(StrEnum):
 
 
 def hides_anything(shown: Suspension) -> bool:
-    """Whether a mark of redaction stands in what is shown of it."""
+    """Whether the shown question has a mark of redaction."""
     ask = shown.ask
     texts = [ask.question, *(f"{choice.label}\n{choice.description}" for choice in ask.choices)]
     texts += [json.dumps(part, ensure_ascii=False) for part in (ask.context, ask.action, ask.form_schema) if part]
@@ -92,7 +92,7 @@ class Tone(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Flash:
-    """What just came of something that the person did."""
+    """The result of the person's last action."""
 
     text: str
     tone: Tone = Tone.BAD
@@ -100,7 +100,7 @@ class Flash:
 
 @dataclass(frozen=True, slots=True)
 class Attempted:
-    """What the person has sent, where the form is shown again: everything they typed, and what was wrong with it."""
+    """The person's input when the form is shown again: everything they typed, and the errors in it."""
 
     posted: Posted = NOTHING
     problems: Mapping[str, str] = field(default_factory=dict)
@@ -109,7 +109,7 @@ class Attempted:
 
 @dataclass(frozen=True, slots=True)
 class ActionView:
-    """What exactly will run, all of it; ``hidden`` is a sentence where a part of it is redacted."""
+    """The whole action; ``hidden`` is a sentence if a part of it is redacted."""
 
     heading: str
     text: str
@@ -118,7 +118,7 @@ class ActionView:
 
 @dataclass(frozen=True, slots=True)
 class EarlierView:
-    """What somebody answered before to the same action."""
+    """An earlier answer to the same action."""
 
     by: str
     answer: str
@@ -136,7 +136,7 @@ class ClaimView:
 
 @dataclass(frozen=True, slots=True)
 class ReportView:
-    """What came of it, in the agent's words. ``url`` is shown by its ``host``."""
+    """The agent's report of its action. ``url`` is shown by its ``host``."""
 
     status: str
     heading: str
@@ -148,7 +148,7 @@ class ReportView:
 
 @dataclass(frozen=True, slots=True)
 class EndView:
-    """``is_mine`` tells whether the person who looks is the one who answered."""
+    """``is_mine``: the reader is the one who answered."""
 
     ending: Ending
     at: Moment
@@ -162,7 +162,7 @@ class EndView:
 
     @property
     def is_done(self) -> bool:
-        """Whether the agent knows, as far as that is up to us."""
+        """Whether the agent knows, as far as we can ensure it."""
         return self.ending.told in {AgentTold.TOLD, AgentTold.ASKS}
 
     @property
@@ -173,8 +173,8 @@ class EndView:
 
 @dataclass(frozen=True, slots=True)
 class SignatureView:
-    """The lines around a reply that this person may call their signature. ``mark`` says which they saw; ``answer`` is
-    the choice that the same press may confirm."""
+    """The lines around a reply that this person may call their signature. ``mark`` says which lines they saw;
+    ``answer`` is the choice that the same press may confirm."""
 
     above: tuple[str, ...]
     below: tuple[str, ...]
@@ -184,9 +184,9 @@ class SignatureView:
 
 @dataclass(frozen=True, slots=True)
 class QuestionView:
-    """``context`` holds names and texts; ``may_not`` says why there is no form for this person, ``recorded`` that they
-    have answered and others have to as well; ``silence_until`` is the moment that the
-    notice's sentence about silence tells; ``others`` are those to whom this person can hand the question over."""
+    """``context`` holds names and texts; ``may_not`` says why this person has no form, ``recorded`` that they have
+    answered and others have to as well; ``silence_until`` is the time in the notice's sentence about silence;
+    ``others`` are people to whom this person can hand the question over."""
 
     notice: Notice
     place: str
@@ -215,7 +215,7 @@ class QuestionView:
     signature: SignatureView | None
 
     def typed(self, one: Field) -> tuple[str, ...]:
-        """What stands in an input: what was typed, else what the agent suggests."""
+        """The content of an input: what was typed, else the agent's suggestion."""
         posted = self.attempted.posted
         return one.initial if posted is NOTHING else posted.all(one.input)
 
@@ -241,7 +241,7 @@ def view_question(
     told: AgentTold | None = None,
     offer: SignatureOffer | None = None,
 ) -> QuestionView:
-    """``refusal`` is the code why ``identity`` may not answer, ``None`` if they may. ``zone`` is the reader's, where
+    """``refusal`` is the code why ``identity`` may not answer, ``None`` if they may. ``zone`` is the reader's, if
     the directory knows it; ``sight`` is how much this page can show, ``told`` whether the agent knows the end;
     ``offer`` are lines that they may call their signature."""
     ask = suspension.ask
@@ -279,7 +279,8 @@ def view_question(
 
 
 def _signature(offer: SignatureOffer, notice: Notice, has_answered: bool, may_approve: bool) -> SignatureView:
-    """A choice that is not taken here, or that is answered by another one already, is not confirmed in passing."""
+    """A choice that is not allowed here, or whose question already has their answer, is not confirmed together with
+    it."""
     chosen = (choice for choice in notice.choices if choice.index == offer.choice and not has_answered)
     answer = next((choice for choice in chosen if may_approve or choice.negative), None)
     return SignatureView(offer.above, offer.below, offer.mark, answer)
@@ -291,7 +292,7 @@ def _action(action: ShownAction) -> ActionView:
 
 
 def state_of(suspension: Suspension, now: datetime) -> State:
-    """A question whose time is up takes no answer, even where the clock has not looked at it yet."""
+    """A question whose time is up takes no answer, even if the clock has not looked at it yet."""
     if not suspension.is_open:
         return State.ENDED
     expires_at = suspension.expires_at
@@ -304,7 +305,7 @@ def _silence_until(suspension: Suspension, now: datetime, zone: tzinfo | None) -
 
 
 def _is_held(suspension: Suspension, identity: str, now: datetime) -> bool:
-    """Whether somebody else is on it."""
+    """Whether another person is on it."""
     claim = _claim(suspension, identity, now)
     return claim is not None and not claim.is_mine
 
