@@ -16,6 +16,9 @@ EVERYTHING = "*"
 WORK = "work"
 """The topic of workers: something is due now."""
 
+OUTBOX = "outbox"
+"""The topic of relays: rows are due now and lie in the database."""
+
 
 class OtherProcesses(Protocol):
     """The other processes that run on the same database."""

@@ -38,6 +38,7 @@ from core.engine.refresh import is_refresh
 from core.engine.transitions import Transitions
 from core.engine.withdrawals import TOLD_LATER, again
 from core.errors import DatabaseUnavailable
+from core.hub import OUTBOX
 from core.ports import (
     Agents,
     Alarm,
@@ -114,6 +115,7 @@ class Relay:
         )
         self._beginners: list[asyncio.Task[None]] = []
         self._sends: set[asyncio.Task[None]] = set()
+        self._taking = asyncio.Lock()
         self._orphaned_rows = OrphanedRows(database, lanes)
         self._backlog = Backlog(database, lanes, clock)
 
@@ -122,6 +124,7 @@ class Relay:
         self.lanes.open()
         for channel in self.lanes.channels:
             self._beginners.append(asyncio.create_task(self._begin(channel), name=f"relay-{channel}"))
+        self._beginners.append(asyncio.create_task(self._hear(), name="relay-news"))
 
     async def stop(self, patience: timedelta = timedelta(seconds=10)) -> None:
         """Finish the sends that are under way; give the rest back."""
@@ -144,7 +147,24 @@ class Relay:
     async def look(self) -> datetime | None:
         """Take what is due and fits; returns when the next row is due."""
         await self._orphaned_rows.search(self.clock.now())
-        return await self._backlog.look()
+        return await self._take()
+
+    async def _take(self) -> datetime | None:
+        async with self._taking:
+            return await self._backlog.look()
+
+    async def _hear(self) -> None:
+        """Take what is due now as soon as that is told: the clock's look may have much else to do."""
+        with self.transitions.hub.subscribe(OUTBOX) as news:
+            while True:
+                await news.wait()
+                news.clear()
+                try:
+                    await self._take()
+                except DatabaseUnavailable as unavailable:  # the clock looks again
+                    log.warning("relay.taking_failed", reason=unavailable.reason)
+                except Exception as bug:  # whatever it was, the next ones are heard of
+                    log.exception("relay.taking_failed", reason=type(bug).__name__)
 
     async def _begin(self, channel: str) -> None:
         """Each row whose turn comes is sent by a task of its own; how many there are at once the lanes say."""

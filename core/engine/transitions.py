@@ -44,7 +44,7 @@ from core.engine import refresh
 from core.engine.deciders import Deciders
 from core.engine.recipients import addresses_of, personal_address, references_of, why_no_address
 from core.engine.withdrawals import Withdrawals
-from core.hub import EVERYTHING, Hub
+from core.hub import EVERYTHING, OUTBOX, Hub
 from core.ports import UNOBSERVED, Alarm, Channel, Observer, Responders
 from core.store import event_log, intents, markers, outbox, sessions, signature_lines, suspensions, tokens
 from core.store.markers import Marker
@@ -54,6 +54,8 @@ from core.surroundings import Surroundings
 LEASE = timedelta(seconds=90)
 """How long a row may be in hand. Longer than any try takes, so that a lease never lapses under a live one."""
 
+UNHEARD = timedelta(seconds=0.5)
+"""What is due now and no relay has heard of is looked for so much later."""
 
 Keep = Callable[[Tx, Intent], None]
 """How the intent is written: a new one whole, one that is there as far as it moved."""
@@ -205,8 +207,11 @@ class Transitions:
         leaving = [row for row in ready if row.status is RowStatus.SENDING]
         if leaving:
             tx.after_commit(lambda: self.sender.hand_over(leaving, sure_at))
-        if len(leaving) < len(ready):
-            self.alarm.within(tx, min(row.due_at for row in ready if row.status is RowStatus.PENDING))
+        left = [row for row in ready if row.status is RowStatus.PENDING]
+        if any(row.due_at <= row.created_at for row in left):
+            self.hub.announce(tx, OUTBOX)
+        if left:
+            self.alarm.within(tx, min(max(row.due_at, row.created_at + UNHEARD) for row in left))
 
     def _in_its_lane(self, row: Row) -> Row:
         """With the place that it takes turns with, where its channel keeps places apart."""

@@ -333,15 +333,21 @@ def hurry(tx: Tx, now: datetime) -> int:
 
 def next_due(conn: sa.Connection, channels: Sequence[str]) -> dict[str, datetime]:
     """When the next waiting row of each of ``channels`` is due; a channel with none is left out."""
-    found = {channel: _NEXT_DUE.scalar(conn, {"channel": channel}) for channel in channels}
-    return {channel: due_at for channel, due_at in found.items() if due_at is not None}
+    rows = _NEXT_DUE.all(conn, listed(channels))
+    return {row.channel: row.due_at for row in rows if row.due_at is not None}
 
 
+_asked = VALUES.subquery("asked")
 _NEXT_DUE = Prepared(
-    sa.select(outbox.c.due_at)
-    .where(outbox.c.status == sa.literal_column("'pending'"), outbox.c.channel == sa.bindparam("channel"))
-    .order_by(outbox.c.due_at)
-    .limit(1)
+    sa.select(
+        _asked.c[0].label("channel"),
+        sa.select(outbox.c.due_at)
+        .where(outbox.c.status == sa.literal_column("'pending'"), outbox.c.channel == _asked.c[0])
+        .order_by(outbox.c.due_at)
+        .limit(_ONE)
+        .scalar_subquery()
+        .label("due_at"),
+    )
 )
 
 
