@@ -37,14 +37,13 @@ from bot.web.pages.rendering import PageRenderer
 from bot.web.pages.urls import Site
 from bot.wiring.roles import Part
 from bot.wiring.service import Service
-from channels.email.lmtp_server import LARGEST_MAIL
 
 log = structlog.get_logger(__name__)
 
 PREFIXES = ("/v1", "/api/v1")
 """The RFCs' prefix and the published SDK's, served by one router (API.md §1)."""
 
-_LARGER = {hooks.MAIL_PATH: LARGEST_MAIL, **{prefix + audit.VERIFY_PATH: audit.LARGEST_PART for prefix in PREFIXES}}
+_LARGER = {prefix + audit.VERIFY_PATH: audit.LARGEST_PART for prefix in PREFIXES}
 
 _NO_TELEMETRY: TelemetryConfig = {
     "tracing": False,
@@ -111,7 +110,9 @@ def build_app(service: Service) -> FastAPI:
     )
     app.state.keys = service.keys
     errors.install(app)
-    app.add_middleware(SizeLimit, larger=_LARGER)
+    hooked = [door.hook for door in service.doors.values() if door.hook is not None]
+    larger = {hook.path: hook.largest for hook in hooked if hook.largest is not None}
+    app.add_middleware(SizeLimit, larger={**_LARGER, **larger})
     app.add_middleware(ResponseHeaders)
     app.state.doors = service.doors
     app.router.routes.extend(hooks.routes(service.doors))  # first: FastAPI tries one route after another; these are few

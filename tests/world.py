@@ -171,8 +171,8 @@ class World:
         """Do all that is due now; returns when the next thing is. Work that is due again and again fails the test."""
         for _ in range(MOST_ROUNDS):
             due = await self._look()
-            if self.service.parking is not None:
-                await self.service.parking.finished()
+            if (pager := self.service.doors.get("pagerduty")) is not None:
+                await pager.parking.finished()
             await self.service.lanes.empty()
             if self.pager.rest.answering.is_set():  # else the door may wait for it
                 await self.pager.webhooks.answered()
@@ -315,8 +315,8 @@ def _wired(folder: Path, settings: Mapping[str, Any], clock: ManualClock, tracin
     file.write_text(written)
     as_read = without_nulls(json.loads(written))  # to read it as YAML takes a third of the start
     service = wire(settings_of(as_read, file, {}), folder, clock, tracing=tracing, reread=lambda: load(file, {}))
-    if service.doors.slack is not None:
-        service.doors.slack._listeners.background._limit = UNHURRIED
+    if "slack" in service.doors:
+        service.doors["slack"].app._listeners.background._limit = UNHURRIED
     return service
 
 

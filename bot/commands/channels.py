@@ -64,14 +64,14 @@ def preview(
     The templates are those of the configuration, checked as at the start. Nothing is sent.
     """
     from bot.config.loading import settings_and_folder
-    from bot.wiring.email import mail_templates
+    from bot.vendors.email import Email, mail_templates
     from channels.email.addressing import Mailboxes
     from channels.email.examples import EXAMPLES
     from channels.email.overrides import preview_of
     from channels.email.templates import Templates
 
     settings, home = settings_and_folder(config)
-    section = settings.email
+    section = settings.of(Email)
     templates = mail_templates(section, home) if section else Templates()
     ours = Mailboxes.of(_SENDER, _REPLY_TO, key=b"preview")
     if section:

@@ -95,6 +95,7 @@ def _asked() -> FirstSettings:
     """What somebody at a terminal wants. A value that can't be is asked for again."""
     from bot.commands.making_configuration import FirstSettings
     from bot.config import values
+    from bot.vendors import email, pagerduty, slack
 
     warn("A configuration to begin with. Return takes what stands in brackets; Ctrl-C leaves everything as it is.")
     name = _ask("Your name", values.Text)
@@ -103,13 +104,13 @@ def _asked() -> FirstSettings:
     more: dict[str, str] = {}
     if typer.confirm("Ask people in Slack?", default=False):
         more["slack_bot_token"] = _ask("  Bot token (xoxb-…)", values.Text, hidden=True)
-        more["slack_app_token"] = _ask("  App-level token (xapp-…)", values.AppToken, hidden=True)
-        more["slack_channel"] = _ask("  Default channel's id (C…)", values.SlackPlace)
+        more["slack_app_token"] = _ask("  App-level token (xapp-…)", slack.AppToken, hidden=True)
+        more["slack_channel"] = _ask("  Default channel's id (C…)", slack.SlackPlace)
     if typer.confirm("Ask people by mail?", default=False):
-        more["smtp_url"] = _ask("  Mail server", values.SmtpUrl, default="smtp://127.0.0.1:25")
+        more["smtp_url"] = _ask("  Mail server", email.SmtpUrl, default="smtp://127.0.0.1:25")
         more["mail_from"] = _ask("  Sender", values.Sender, default=f"Handraise <{mail}>")
     if typer.confirm("Page people by PagerDuty?", default=False):
-        more["pagerduty_key"] = _ask("  Integration key", values.RoutingKey, hidden=True)
+        more["pagerduty_key"] = _ask("  Integration key", pagerduty.RoutingKey, hidden=True)
     return FirstSettings(people=[(name, mail)], agent=agent, **more)  # type: ignore[arg-type]
 
 

@@ -18,26 +18,14 @@ from pydantic import BaseModel
 
 from bot.config.known import Path, is_secret, written
 from bot.config.settings import Settings
+from bot.vendors.installed import names, vendor
 
-CHANNELS = frozenset({"slack", "email", "pagerduty"})
+CHANNELS = frozenset(names())
 LIVE = CHANNELS | {"people", "groups", "api_keys", "recipients", "quotas"}
 """Sections that are taken in while the service runs."""
 
-_STAYS: Mapping[str, frozenset[str]] = {
-    "slack": frozenset({"require_open_when_cut"}),
-    "email": frozenset({"listen", "max_connections"}),
-}
-"""Settings of these sections that are not."""
-
 _TAKEN: Mapping[str, frozenset[str]] = {"suspension": frozenset({"same_ask"})}
 """Settings that are taken in, of sections that otherwise are not."""
-
-_WAYS_IN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    "slack": {"signing_secret": ()},
-    "email": {"inbound_secret": (), "imap_url": ("imap_token_file", "imap_done_folder"), "reply_to": ("bounces_to",)},
-    "pagerduty": {"webhook_secrets": ()},
-}
-"""Settings that may change, but neither come nor go; each with those that go with it then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +64,8 @@ def _section(name: str, old: Any, new: Any) -> Any:
     """The section as it counts from now on."""
     if name not in CHANNELS or old is None or new is None:
         return old if name in CHANNELS else new
-    stays = set(_STAYS.get(name, ()))
-    for way, beside in _WAYS_IN.get(name, {}).items():
+    stays = set(vendor(name).stays)
+    for way, beside in vendor(name).ways_in.items():
         if bool(getattr(old, way)) != bool(getattr(new, way)):
             stays |= {way, *beside}
     return new.model_copy(update={field: getattr(old, field) for field in stays})

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 
-from bot.config.channels import DEFAULT_SERVICE
 from bot.config.known import Path, written
 from bot.config.published import is_off_loopback, weak_secrets
 from bot.config.settings import Settings, leads_here
-from channels.email.imap import ImapServer
+from bot.vendors.installed import names, vendor, vendors
 from core.domain.people import canonical
 
 Misfit = tuple[Path, str]
@@ -22,6 +21,10 @@ Misfit = tuple[Path, str]
 def misfits(settings: Settings, broken: Collection[str] = ()) -> Iterator[Misfit]:
     """Everything that does not fit, the most basic first. What is said of the sections in ``broken`` counts for
     nothing: they have errors of their own, and are not in ``settings``."""
+    for one in vendors():
+        section = settings.section(one.name)
+        if section is not None:
+            yield from (((one.name, *place), said) for place, said in one.misfits(section))
     for check, sections in _CHECKS.items():
         if sections.isdisjoint(broken):
             yield from check(settings)
@@ -45,9 +48,8 @@ def _people(settings: Settings) -> Iterator[Misfit]:
         if person.time_zone is None and (person.hours or person.holidays):
             yield ("people", index, "time_zone"), "is missing: hours and holidays need a time zone"
     yield from _twice("people", "email", [canonical(person.email) for person in people])
-    yield from _twice("people", "slack_user_id", [person.slack_user_id for person in people])
-    yield from _twice("people", "pagerduty_routing_key", [person.pagerduty_routing_key for person in people])
-    yield from _twice("people", "pagerduty_user_id", [person.pagerduty_user_id for person in people])
+    for field in (field for one in vendors() for field in one.unique):
+        yield from _twice("people", field, [getattr(person, field) for person in people])
 
 
 def _aliases(settings: Settings) -> Iterator[Misfit]:
@@ -73,13 +75,7 @@ def _twice(section: str, field: str, values: Sequence[Hashable]) -> Iterator[Mis
 
 
 def _channels(settings: Settings) -> Iterator[Misfit]:
-    slack, pagerduty, suspension = settings.slack, settings.pagerduty, settings.suspension
-    if slack is not None and not (slack.app_token or slack.signing_secret):
-        yield ("slack", "app_token"), "is missing (or set slack.signing_secret, for HTTP mode)"
-    if pagerduty is not None and not (pagerduty.routing_key or pagerduty.services):
-        yield ("pagerduty", "routing_key"), "is missing (or name a service in pagerduty.services)"
-    if pagerduty is not None and DEFAULT_SERVICE in pagerduty.services:
-        yield ("pagerduty", "services", DEFAULT_SERVICE), "must have another name: the default is pagerduty.routing_key"
+    suspension = settings.suspension
     if suspension.default_channel is not None:
         yield from _set_up(settings, suspension.default_channel, ("suspension", "default_channel"))
     policy = ("suspension", "default_retry_policy", "escalation_ladder")
@@ -92,26 +88,9 @@ def _channels(settings: Settings) -> Iterator[Misfit]:
             yield from _set_up(settings, rung.channel_hint, (*policy, index, "channel_hint"))
 
 
-def _mailbox(settings: Settings) -> Iterator[Misfit]:
-    mail = settings.email
-    if mail is None:
-        return
-    if mail.imap_url is None:
-        for name in ("imap_token_file", "imap_done_folder"):
-            if getattr(mail, name) is not None:
-                yield ("email", name), "is of no use without email.imap_url"
-        return
-    server = ImapServer.parse(mail.imap_url)
-    if (server.password is None) == (mail.imap_token_file is None):
-        yield ("email", "imap_url"), "needs a password or email.imap_token_file, and not both"
-    if mail.imap_done_folder == server.folder:
-        yield ("email", "imap_done_folder"), "must be another folder than email.imap_url's"
-
-
 def _set_up(settings: Settings, channel: str, path: Path) -> Iterable[Misfit]:
     if channel not in settings.channels:
-        needed = {"slack": "bot_token", "email": "smtp_url", "pagerduty": "routing_key"}[channel]
-        yield path, f"is {channel}, which is not set up ({channel}.{needed} is missing)"
+        yield path, f"is {channel}, which is not set up ({channel}.{vendor(channel).needed} is missing)"
 
 
 def _engagement(settings: Settings) -> Iterator[Misfit]:
@@ -154,10 +133,10 @@ def _exposed(settings: Settings) -> Iterator[Misfit]:
     why = "http.host is not loopback"
     if settings.secret_key is None:
         yield ("secret_key",), f"is missing: {why}; make one with `openssl rand -hex 32`"
-    if settings.email is not None and not settings.email.has_door:
-        yield ("email", "inbound_secret"), f"is missing: {why}"
-    if settings.pagerduty is not None and not settings.pagerduty.webhook_secrets:
-        yield ("pagerduty", "webhook_secrets"), f"is missing: {why}"
+    for one in vendors():
+        section = settings.section(one.name)
+        if section is not None and one.door_setting is not None and one.is_deaf(section):
+            yield (one.name, one.door_setting), f"is missing: {why}"
     if settings.leads_here and "public_url" in settings.model_fields_set:
         yield ("public_url",), f"must not lead to this machine: {why}"
     elif "public_url" not in settings.model_fields_set:
@@ -190,12 +169,11 @@ _CHECKS: dict[Callable[[Settings], Iterator[Misfit]], frozenset[str]] = {
     _keys: frozenset({"secret_key", "secret_key_previous", "api_keys"}),
     _people: frozenset({"people"}),
     _aliases: frozenset({"people", "api_keys"}),
-    _channels: frozenset({"slack", "email", "pagerduty", "suspension"}),
-    _mailbox: frozenset({"email"}),
+    _channels: frozenset({*names(), "suspension"}),
     _engagement: frozenset({"engagement"}),
     _delays: frozenset({"resume", "database", "work"}),
     _pooler: frozenset({"database_url", "database"}),
-    _exposed: frozenset({"http", "secret_key", "email", "pagerduty", "public_url"}),
+    _exposed: frozenset({"http", "secret_key", "public_url", *(one.name for one in vendors() if one.door_setting)}),
     _public: frozenset({"http", "public_url"}),
     _published: frozenset({"http", "public_url"}),
     _providers: frozenset({"signin", "slack"}),

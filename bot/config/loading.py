@@ -27,6 +27,7 @@ from bot.config.problems import ConfigProblem, InvalidConfiguration, kind_of
 from bot.config.published import is_off_loopback, weak_secrets, why_weak
 from bot.config.settings import Settings
 from bot.config.values import FromVariable
+from bot.vendors.installed import listed, names, vendor, vendors
 from core.domain.root_key import RootKey
 
 PREFIX = "HANDRAISE_"
@@ -296,19 +297,15 @@ def warnings_about(settings: Settings) -> Iterator[str]:
     if not settings.channels:
         yield (
             "no channel is configured: nobody is sent a question, and agents that name no channel are refused. Set up "
-            "slack, email or pagerduty in the configuration."
+            f"{listed('or')} in the configuration."
         )
     if settings.channels and settings.leads_here:
         yield (
             f"public_url leads to this machine ({settings.public_url}): the links in messages open nowhere else. Set "
             "public_url to the https:// address that people reach this service at."
         )
-    pager = settings.pagerduty
-    if pager is not None and pager.api_token is not None and pager.from_email is None:
-        yield (
-            "pagerduty.api_token is set without pagerduty.from_email: no note is written to an incident, and nobody is "
-            "called to one. Set from_email to the login of a user of the PagerDuty account."
-        )
+    for name in settings.channels:
+        yield from vendor(name).warnings(settings.section(name))
     yield from _weak(settings)
 
 
@@ -330,13 +327,10 @@ def _weak(settings: Settings) -> Iterator[str]:
 
 def not_configured(settings: Settings) -> list[str]:
     """The keys of what people may miss: channels, doors for their answers, people, and whom to tell of trouble."""
-    mail, pager = settings.email, settings.pagerduty
+    deaf = [one for one in vendors() if (section := settings.section(one.name)) is not None and one.is_deaf(section)]
     absent = {
-        "slack": settings.slack is None,
-        "email": mail is None,
-        "pagerduty": pager is None,
-        "email.listen": mail is not None and not mail.has_door,
-        "pagerduty.webhook_secrets": pager is not None and not pager.webhook_secrets,
+        **{name: settings.section(name) is None for name in names()},
+        **{f"{one.name}.{one.door_hint or one.door_setting}": True for one in deaf},
         "people": not settings.people and not settings.groups,
         "alerts.notify": not settings.alerts.notify,
         "alerts.heartbeat_url": settings.alerts.heartbeat_url is None,

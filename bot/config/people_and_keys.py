@@ -10,7 +10,6 @@ from zoneinfo import ZoneInfo
 
 from pydantic import Field
 
-from bot.config.channels import Section
 from bot.config.rules import QuotaEntry
 from bot.config.values import (
     Flag,
@@ -21,17 +20,15 @@ from bot.config.values import (
     KeyHash,
     KeyName,
     Listed,
-    Mail,
-    PagerDutyUser,
-    RoutingKey,
     SlackTeam,
-    SlackUser,
     Text,
     TimeZone,
     WebhookSecret,
     WeekHours,
     Word,
 )
+from bot.vendors.description import PersonSection, Section
+from bot.vendors.installed import vendors
 from core.domain.hours import Hours, parse_week
 from core.domain.people import Role
 
@@ -56,21 +53,7 @@ class ApiKey(Section):
     quotas: QuotaEntry = QuotaEntry()
 
 
-class PersonEntry(Section):
-    """Somebody who may be asked."""
-
-    name: Text
-    """How the person is called in messages and on pages."""
-    email: Mail
-    """The person's mailbox, to which their mail goes. It is also their identity, without its ``+`` part."""
-    aliases: Annotated[tuple[Mail, ...], Listed] = ()
-    """Further addresses that are theirs. Whatever comes from one of them, or names it, is from or for this person."""
-    slack_user_id: SlackUser | None = None
-    """Their Slack account. Slack is asked by e-mail if this is absent."""
-    pagerduty_user_id: PagerDutyUser | None = None
-    """Their PagerDuty account. PagerDuty is asked by e-mail if this is absent and there is an ``api_token``."""
-    pagerduty_routing_key: RoutingKey | None = Field(None, repr=False)
-    """The key of an Events API integration that pages this person alone."""
+class _WorkingPerson(PersonSection):
     groups: Annotated[tuple[GroupName, ...], Listed] = ()
     """The groups that they are in: ``group:NAME`` asks all of a group."""
     time_zone: TimeZone | None = None
@@ -90,6 +73,13 @@ class PersonEntry(Section):
             return None
         week = parse_week(self.hours or {"mon-sun": "00:00-24:00"})
         return Hours(ZoneInfo(self.time_zone), week, frozenset(self.holidays))
+
+
+_THERE = tuple(one.person for one in reversed(vendors()) if one.person is not None)
+
+
+class PersonEntry(_WorkingPerson, *_THERE):  # type: ignore[misc]
+    """Somebody who may be asked."""
 
 
 class Recipients(Section):

@@ -18,6 +18,7 @@ from functools import cache
 from pathlib import Path as File
 from typing import TYPE_CHECKING
 
+from bot.vendors.installed import vendor
 from core.domain.root_key import RootKey
 
 if TYPE_CHECKING:
@@ -40,7 +41,6 @@ _LONGEST_PART = 16
 _RANDOM = "make one with `openssl rand -hex 32`"
 _PAGE = "docs/how-to/secret-key.md says what else changes with it"
 _KEY = "take it out, and make one with `handraise keys create NAME --role ROLE`, which the database keeps"
-_VENDOR = "take the one that the vendor shows"
 _READ = "stands in Handraise's own files, where everybody can read it"
 _GUESSED = "is a placeholder that anybody would guess"
 
@@ -99,13 +99,9 @@ def weak_secrets(settings: Settings, root: RootKey | None = None) -> Iterator[We
             yield ("api_keys", index, "key_hash"), f"is the hash of a key that {_READ}: {_KEY}"
         for number, secret in enumerate(entry.webhook_secrets):
             yield from _weak(("api_keys", index, "webhook_secrets", number), secret, _WEBHOOK)
-    if settings.email is not None and settings.email.inbound_secret is not None:
-        yield from _weak(("email", "inbound_secret"), settings.email.inbound_secret, _RANDOM)
-    if settings.slack is not None and settings.slack.signing_secret is not None:
-        yield from _weak(("slack", "signing_secret"), settings.slack.signing_secret, _VENDOR)
-    if settings.pagerduty is not None:
-        for number, secret in enumerate(settings.pagerduty.webhook_secrets):
-            yield from _weak(("pagerduty", "webhook_secrets", number), secret, _VENDOR)
+    for name in settings.channels:
+        for place, secret, mend in vendor(name).secrets(settings.section(name)):
+            yield from _weak((name, *place), secret, mend)
 
 
 _WEBHOOK = 'make one with `echo "whsec_$(openssl rand -base64 32)"`, and hand it to the agent'

@@ -5,12 +5,13 @@ Source: API.md §8.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, create_model
 
-from bot.config.channels import Section
 from bot.config.values import Listed, OwnPattern, Text, Word, between, one_or_several
+from bot.vendors.description import Section
+from bot.vendors.installed import names
 from core.domain.redaction.finders import TextFinder, TreeFinder
 from core.domain.redaction.kinds import FindingKind, SensitiveNames
 from core.domain.redaction.patterns import compile_pattern
@@ -44,18 +45,20 @@ class PageRedaction(Section):
     """The policy of the pages alone."""
 
 
-class RedactedChannels(Section):
+class _Redacted(Section):
     """Policies of their own, for the channels and the pages that are to differ from ``redaction.policy``."""
-
-    slack: ChannelRedaction | None = None
-    email: ChannelRedaction | None = None
-    pagerduty: ChannelRedaction | None = None
-    page: PageRedaction | None = None
 
     @property
     def policies(self) -> dict[str, Policy]:
-        given = {"slack": self.slack, "email": self.email, "pagerduty": self.pagerduty, PAGE: self.page}
-        return {name: Policy(entry.policy) for name, entry in given.items() if entry is not None}
+        given = ((name, getattr(self, name)) for name in type(self).model_fields)
+        return {name: Policy(entry.policy) for name, entry in given if entry is not None}
+
+
+if TYPE_CHECKING:
+    _RedactedChannels = _Redacted
+else:
+    _OWN = {**dict.fromkeys(names(), (ChannelRedaction | None, None)), PAGE: (PageRedaction | None, None)}
+    _RedactedChannels = create_model("_RedactedChannels", __base__=_Redacted, **_OWN)
 
 
 class RedactionSettings(Section):
@@ -73,7 +76,7 @@ class RedactionSettings(Section):
     """How personal data in an action is shown: by a mask that lets it be recognised (with a risk of high or more, a
     masked IBAN, account or card is approved only on its page, signed in); by a mask, and approved only there whatever
     it is; or not at all."""
-    channels: RedactedChannels = RedactedChannels()
+    channels: _RedactedChannels = _RedactedChannels()
 
     @property
     def rules(self) -> Redaction:

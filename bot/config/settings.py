@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from datetime import timedelta
 from ipaddress import ip_address
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
 from urllib.parse import urlsplit
 
-from pydantic import Field
+from pydantic import Field, create_model
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from bot.config.channels import ChannelName, Email, PagerDuty, Section, Slack
 from bot.config.people_and_keys import Answers, ApiKey, PersonEntry, Recipients, SignInSettings
 from bot.config.rules import QuotaEntry, RedactionSettings
 from bot.config.values import (
@@ -35,10 +34,11 @@ from bot.config.values import (
     Word,
     between,
 )
+from bot.vendors.description import S, Section
+from bot.vendors.installed import names, vendors
 from core.database.call_deadlines import Deadlines
 from core.domain.engagement import RFC_THRESHOLDS, EngagementThresholds
 from core.domain.notice import WhenCut
-from core.domain.people import canonical
 from core.domain.policy import MOST_ATTEMPTS, PolicyFields
 from core.domain.same_ask import SameAsk
 from core.domain.suspension import FallbackPolicy, PagerSeverity, Rung
@@ -47,7 +47,12 @@ from core.ports import Backoff
 
 LogLevel = Literal["debug", "info", "warning", "error"]
 LogFormat = Literal["text", "json"]
+P = TypeVar("P")
 CatchUp = Literal["shift", "burst"]
+if TYPE_CHECKING:
+    ChannelName = str
+else:
+    ChannelName = Annotated[Literal[names()], Word]
 
 
 def _is_here(host: str) -> bool:
@@ -306,8 +311,8 @@ class Telemetry(Section):
     """Whether what agents attach to a signal becomes attributes of spans. It may hold anything."""
 
 
-class Settings(BaseSettings):
-    """Everything, typed and checked; made by :func:`bot.config.load`, which alone reads file and environment."""
+class _Ground(BaseSettings):
+    """What everything stands on."""
 
     model_config = SettingsConfigDict(
         env_prefix="HANDRAISE_",
@@ -328,9 +333,18 @@ class Settings(BaseSettings):
     beside the database."""
     secret_key_previous: Annotated[tuple[Text, ...], OneOrMore] = Field((), repr=False)
     """Secret keys that ``secret_key`` has taken the place of. What they signed goes on working."""
-    slack: Slack | None = None
-    email: Email | None = None
-    pagerduty: PagerDuty | None = None
+
+
+if TYPE_CHECKING:
+    _Channels = _Ground
+else:  # a section for each vendor
+    _SECTIONS: dict[str, Any] = {one.name: (one.section | None, None) for one in vendors()}
+    _Channels = create_model("_Channels", __base__=_Ground, __module__="vendors", **_SECTIONS)
+
+
+class Settings(_Channels):
+    """Everything, typed and checked; made by :func:`bot.config.load`, which alone reads file and environment."""
+
     resume: ResumeSettings = ResumeSettings()
     api_keys: tuple[ApiKey, ...] = ()
     people: tuple[PersonEntry, ...] = ()
@@ -356,17 +370,28 @@ class Settings(BaseSettings):
         """Where a connection has a session of its own."""
         return self.database.direct_url or self.database_url
 
+    def section(self, name: str) -> Section | None:
+        """The settings of the vendor of that name."""
+        return cast("Section | None", getattr(self, name))
+
+    def of(self, model: type[S]) -> S | None:
+        """The settings of the vendor whose section is a ``model``."""
+        return next((one for name in names() if isinstance(one := self.section(name), model)), None)
+
+    def people_as(self, _model: type[P]) -> tuple[P, ...]:
+        """The people, with what a vendor's ``model`` says of them."""
+        return cast("tuple[P, ...]", self.people)
+
     @property
-    def channels(self) -> tuple[ChannelName, ...]:
+    def channels(self) -> tuple[str, ...]:
         """The channels that are set up, by name."""
-        sections: dict[ChannelName, object] = {"slack": self.slack, "email": self.email, "pagerduty": self.pagerduty}
-        return tuple(name for name, section in sections.items() if section is not None)
+        return tuple(name for name in names() if self.section(name) is not None)
 
     @property
     def slack_team(self) -> str | None:
         """The workspace whose people may sign in with Slack."""
         named = None if self.signin.slack is None else self.signin.slack.team_id
-        return named or (None if self.slack is None else self.slack.team_id)
+        return named or getattr(self.section("slack"), "team_id", None)
 
     @property
     def leads_here(self) -> bool:
@@ -376,14 +401,8 @@ class Settings(BaseSettings):
     @property
     def when_cut(self) -> WhenCut:
         """For every channel; ``slack.require_open_when_cut`` is its older name."""
-        older = self.slack is not None and self.slack.require_open_when_cut
+        older = any(getattr(self.section(name), "require_open_when_cut", False) for name in names())
         return WhenCut.OPEN if self.answers.require_open_when_cut or older else WhenCut.ANSWER
-
-    @property
-    def own_routing_keys(self) -> dict[str, str]:
-        """By e-mail, the PagerDuty integrations that page one person; none if PagerDuty is not set up."""
-        people = self.people if self.pagerduty is not None else ()
-        return {canonical(one.email): one.pagerduty_routing_key for one in people if one.pagerduty_routing_key}
 
     @property
     def key_quotas(self) -> Quotas:

@@ -19,10 +19,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import sqlalchemy as sa
 from pydantic import AfterValidator, BeforeValidator
 
-from channels.email.imap import ImapServer
-from channels.email.lmtp_server import ListenAddress
+from core.domain.channels import recipient_forms
 from core.domain.hours import parse_week
-from core.domain.people import RECIPIENT_FORMS, key_name, named_mailbox, parse_recipient, spelled
+from core.domain.people import key_name, named_mailbox, parse_recipient, spelled
 from core.domain.redaction.patterns import compile_pattern
 from core.errors import InvalidRecipient
 
@@ -158,10 +157,12 @@ def _recipient(value: str) -> str:
     try:
         return str(parse_recipient(value))
     except InvalidRecipient:
-        raise ValueError(f"must be a recipient: {RECIPIENT_FORMS}") from None
+        raise ValueError(f"must be a recipient: {recipient_forms()}") from None
 
 
-def _url(schemes: tuple[str, ...], example: str) -> Callable[[str], str]:
+def url_like(schemes: tuple[str, ...], example: str) -> AfterValidator:
+    """A URL of one of these schemes, without a query."""
+
     def check(value: str) -> str:
         try:
             parts = urlsplit(value)
@@ -172,10 +173,10 @@ def _url(schemes: tuple[str, ...], example: str) -> Callable[[str], str]:
             raise ValueError(f"must look like {example}")
         return value.rstrip("/")
 
-    return check
+    return AfterValidator(check)
 
 
-def _read_by(parse: Callable[[str], object]) -> AfterValidator:
+def read_by(parse: Callable[[str], object]) -> AfterValidator:
     """A URL that ``parse`` can read; its ``ValueError`` says what the URL must look like."""
 
     def check(value: str) -> str:
@@ -260,10 +261,7 @@ HeaderKey = Annotated[Text, matching(r"[!-~]+", "be printable ASCII without blan
 Mail = Annotated[Text, AfterValidator(_mail)]
 Sender = Annotated[Text, AfterValidator(_sender)]
 RecipientRef = Annotated[Text, AfterValidator(_recipient)]
-HttpUrl = Annotated[Text, AfterValidator(_url(("http", "https"), "https://host or http://host:port"))]
-SmtpUrl = Annotated[Text, AfterValidator(_url(("smtp", "smtps"), "smtp://user:password@host:25 or smtps://host"))]
-ImapUrl = Annotated[Text, _read_by(ImapServer.parse)]
-ListenUrl = Annotated[Text, _read_by(ListenAddress.parse)]
+HttpUrl = Annotated[Text, url_like(("http", "https"), "https://host or http://host:port")]
 PostgresUrl = Annotated[Text, AfterValidator(_database_url("postgresql+psycopg://"))]
 DatabaseUrl = Annotated[Text, AfterValidator(_database_url("sqlite+aiosqlite:///", "postgresql+psycopg://"))]
 Network = Annotated[IPv4Network | IPv6Network, BeforeValidator(lambda value: _network(_text(value)))]
@@ -274,16 +272,5 @@ TimeZone = Annotated[Text, AfterValidator(_time_zone)]
 WeekHours = Annotated[dict[str, str], BeforeValidator(_week)]
 Holiday = Annotated[date, BeforeValidator(_holiday)]
 GroupName = Annotated[Text, matching(r"[^\s,:]+", "be a group's name without blanks, commas and colons")]
-AppToken = Annotated[
-    Text, matching(r"xapp-[A-Za-z0-9-]+", "be an app-level token, xapp-…, with the scope connections:write")
-]
-SlackPlace = Annotated[
-    Text, matching(r"[CGDUW][A-Z0-9]+", "be the id of a channel or a person, such as C0123456789, not a name")
-]
-SlackUser = Annotated[Text, matching(r"[UW][A-Z0-9]+", "be a Slack user id, such as U0123456789")]
 SlackTeam = Annotated[Text, matching(r"[TE][A-Z0-9]+", "be a Slack workspace id, such as T0123456789")]
-SlackApp = Annotated[Text, matching(r"A[A-Z0-9]+", "be a Slack app id, such as A0123456789")]
-PagerDutyUser = Annotated[Text, matching(r"[A-Z0-9]+", "be a PagerDuty user id, such as PABC123")]
-
-RoutingKey = Annotated[Text, matching(r"[A-Za-z0-9]{32}", "be the 32 letters and digits of an integration key")]
-"""Source: developer.pagerduty.com/docs/events-api-v2/overview (``routing_key``, 32 characters)."""
+"""Of Slack as a channel, and of Sign in with Slack."""

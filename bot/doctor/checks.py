@@ -12,14 +12,10 @@ from bot.doctor.clocks import clocks
 from bot.doctor.configuration import SUBJECT as CONFIGURATION
 from bot.doctor.configuration import configuration
 from bot.doctor.examination import Check
-from bot.doctor.incoming_mail import REPLIES, incoming_mail
-from bot.doctor.outgoing_mail import SMTP_SERVER, outgoing_mail
-from bot.doctor.pager import EVENTS, pager
 from bot.doctor.people_reach import PEOPLE, people
 from bot.doctor.sign_in import SIGN_IN, providers
-from bot.doctor.slack import TOKEN as SLACK_TOKEN
-from bot.doctor.slack import slack
 from bot.doctor.storage import DATABASE, DISK, FILES, POOLER, SECRET_KEY, database, disk, files, pooler, secret_key
+from bot.vendors.installed import vendors
 
 CHECKS: Sequence[tuple[str, Check]] = (
     (CONFIGURATION, configuration),
@@ -32,10 +28,7 @@ CHECKS: Sequence[tuple[str, Check]] = (
     (SERVICE, service),
     (PUBLIC_URL, public_url),
     (SIGN_IN, providers),
-    (SLACK_TOKEN, slack),
-    (SMTP_SERVER, outgoing_mail),
-    (REPLIES, incoming_mail),
-    (EVENTS, pager),
+    *(check for one in vendors() for check in one.checks()),
     (NETWORKS, networks),
     (CALLBACKS, callbacks),
     (PEOPLE, people),

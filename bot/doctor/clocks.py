@@ -13,6 +13,7 @@ from email.utils import parsedate_to_datetime
 from bot.doctor.examination import Examination
 from bot.doctor.findings import Finding, fault, ok, warning
 from bot.doctor.network import Unreached
+from bot.vendors.installed import vendor
 
 SUBJECT = "clock"
 
@@ -40,13 +41,12 @@ async def clocks(examined: Examination) -> Sequence[Finding]:
 
 async def _vendor(examined: Examination) -> tuple[str, float] | None:
     """The vendor's name, and by how many seconds the Date of its answer is ahead of this machine's clock."""
-    slack, pager = examined.settings.slack, examined.settings.pagerduty
-    if slack is not None:
-        name, url = "Slack", f"{slack.api_url.rstrip('/')}/api.test"
-    elif pager is not None:
-        name, url = "PagerDuty", pager.api_url
-    else:
+    settings = examined.settings
+    ours = ((vendor(name), settings.section(name)) for name in settings.channels)
+    found = next(((one.display, url) for one, section in ours if (url := one.clock_url(section)) is not None), None)
+    if found is None:
         return None
+    name, url = found
     try:
         answer = await examined.around.network.get(url)
         theirs = parsedate_to_datetime(answer.headers.get("Date", ""))

@@ -14,10 +14,10 @@ import socket
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from bot.config.channels import Email
 from bot.config.values import mailbox_of
 from bot.doctor.examination import Examination, aside
 from bot.doctor.findings import Finding, fault, ok, quoted, warning
+from bot.vendors.email import Email
 from channels.email.authentication import LAST_REPLY, LastReply, SenderAuth
 from channels.email.imap import ImapAccount, ImapLost, ImapServer, connect, log_in, translated
 from channels.email.lmtp_server import ListenAddress
@@ -51,7 +51,7 @@ _MENDS: Mapping[str, tuple[str, str]] = {
 
 
 async def incoming_mail(examined: Examination) -> Sequence[Finding]:
-    mail = examined.settings.email
+    mail = examined.settings.of(Email)
     if mail is None:
         return []
     if not mail.has_door:

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from aiosmtplib import SMTP, SMTPException
 
-from bot.config.channels import Email
 from bot.config.values import mailbox_of
 from bot.doctor.examination import Examination
 from bot.doctor.findings import Finding, fault, ok, warning
+from bot.vendors.email import Email
 from channels.email.mail_server import Security, SmtpServer, Tls, is_loopback
 from channels.email.render import LARGEST_SENT
 from channels.email.smtp import NoService, connected
@@ -49,7 +49,7 @@ def largest(client: SMTP) -> int | None:
 
 
 async def outgoing_mail(examined: Examination) -> Sequence[Finding]:
-    mail = examined.settings.email
+    mail = examined.settings.of(Email)
     if mail is None:
         return []
     try:

@@ -13,10 +13,10 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from bot.config.channels import PagerDuty
 from bot.doctor.examination import Examination
 from bot.doctor.findings import Finding, fault, ok, warning
 from bot.doctor.network import Unreached
+from bot.vendors.pagerduty import PagerDuty
 from channels import http
 from core.domain.people import canonical
 
@@ -26,7 +26,7 @@ _API_SECONDS = 10.0
 
 
 async def pager(examined: Examination) -> Sequence[Finding]:
-    section = examined.settings.pagerduty
+    section = examined.settings.of(PagerDuty)
     if section is None:
         return []
     return [

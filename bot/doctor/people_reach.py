@@ -8,21 +8,16 @@ from bot.config import Settings
 from bot.doctor.examination import Examination
 from bot.doctor.findings import Finding, fault, ok, some, warning
 from bot.people.directory import Directory
-from bot.people.slack_accounts import NoAccounts
-from core.domain.people import RecipientKind, parse_recipient
+from bot.vendors.installed import vendor, vendors
+from core.domain.channels import RecipientKind
+from core.domain.people import parse_recipient
 
 PEOPLE, LADDER, DEFAULT = "people", "people.ladder", "people.default"
 
 
-class _EveryAccount(NoAccounts):
-    """Whether Slack knows somebody by their e-mail is asked of Slack, by another check."""
-
-    def known_user(self, email: str) -> str | None:
-        return email
-
-
 def directory_of(settings: Settings) -> Directory:
-    return Directory(settings, accounts=_EveryAccount())
+    """Everybody is taken to be known to each vendor by their e-mail: another check asks it."""
+    return Directory(settings, sources={one.name: one.everybody() for one in vendors()})
 
 
 def reaches(people: Directory, reference: str, channel: str) -> bool:
@@ -75,7 +70,7 @@ def _ladder(settings: Settings, known: Directory) -> Finding:
     for channel in channels:
         lost = [one.email for one in known.everybody() if not known.addresses(one.email, channel)]
         if lost:
-            field = "pagerduty_routing_key (or pagerduty.routing_key)" if channel == "pagerduty" else "slack_user_id"
+            field = vendor(channel).reached_by
             return warning(LADDER, f"{some(lost)} can't be reached by {channel}", f"Set their {field}.")
     return ok(LADDER, f"everybody is reached by {' and '.join(channels)}")
 
@@ -85,13 +80,17 @@ def _default(settings: Settings, known: Directory) -> Finding:
     channel = _default_channel(settings)
     found = known.defaults(channel)
     if not found:
-        setting = {"slack": "slack.default_channel", "email": "email.default_to"}.get(channel, "pagerduty.routing_key")
+        setting = vendor(channel).default_setting
         return warning(DEFAULT, f"a question that names nobody is refused: {channel} has no default", f"Set {setting}.")
     strangers = [
         parse_recipient(one).value
         for one in found
-        if parse_recipient(one).kind is RecipientKind.EMAIL and not known.is_known(parse_recipient(one).identity)
+        if parse_recipient(one).kind is RecipientKind.MAILBOX and not known.is_known(parse_recipient(one).identity)
     ]
     if strangers:
-        return warning(DEFAULT, f"{some(strangers)} of email.default_to is nobody in people", "Add them to people.")
+        return warning(
+            DEFAULT,
+            f"{some(strangers)} of {vendor(channel).default_setting} is nobody in people",
+            "Add them to people.",
+        )
     return ok(DEFAULT, f"a question that names nobody asks {some(found)}")

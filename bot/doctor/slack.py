@@ -19,9 +19,9 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.config import Settings
-from bot.config.channels import Slack
 from bot.doctor.examination import Examination
 from bot.doctor.findings import Finding, fault, ok, quoted, some, warning
+from bot.vendors.slack import Slack, SlackPerson
 from channels.slack.client import web_client
 from channels.slack.errors import CAUGHT, LIMITED
 from channels.slack.manifest import EVENTS_PATH, manifest
@@ -48,7 +48,7 @@ def _wanted() -> tuple[str, ...]:
 
 
 async def slack(examined: Examination) -> Sequence[Finding]:
-    section = examined.settings.slack
+    section = examined.settings.of(Slack)
     if section is None:
         return []
     client = web_client(section.bot_token, section.api_url)
@@ -187,7 +187,7 @@ def _channel_refused(place: str, code: str | None) -> Finding:
 
 async def _accounts(settings: Settings, client: AsyncWebClient, granted: frozenset[str]) -> Sequence[Finding]:
     """People without a ``slack_user_id`` are found by their e-mail, if Slack knows it."""
-    unnamed = [one.email for one in settings.people if one.slack_user_id is None]
+    unnamed = [one.email for one in settings.people_as(SlackPerson) if one.slack_user_id is None]
     if not unnamed or "users:read.email" not in granted:
         return []
     unknown = []

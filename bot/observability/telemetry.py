@@ -25,6 +25,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, G
 from structlog.typing import ExcInfo
 
 from bot.config.settings import LogFormat, LogLevel
+from bot.vendors.installed import names, vendors
 from core.domain.suspension import CLOSED
 
 _CAUSE = "The direct cause of the following was:"
@@ -194,7 +195,7 @@ def set_up_logging(level: LogLevel, form: LogFormat, stream: TextIO | None = Non
 
 # --- Metrics ------------------------------------------------------------------------------------------------------
 
-CHANNELS: Final = ("slack", "email", "pagerduty", "agents", "subscribers")
+CHANNELS: Final = (*names(), "agents", "subscribers")
 """The relay's lanes. What is none of them counts as ``other``: a label never comes from outside."""
 
 
@@ -219,7 +220,7 @@ UNREADABLE: Final = (
     *("head_too_long", "too_many_lines", "nested_too_deep", "too_many_parts", "too_many_fields", "field_too_long"),
     *("broken", "crashed"),
 )
-WAYS_IN: Final = ("slack", "mail_listener", "mail_poller")
+WAYS_IN: Final = tuple(way for one in vendors() for way in one.doors_standing)
 """Those that stand in ``/readyz``. A series is there if the way is set up."""
 REFUSALS: Final = tuple(refusal.value for refusal in HttpRefusal)
 OTHER: Final = "other"

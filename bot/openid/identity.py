@@ -67,5 +67,5 @@ def _of_slack(
     if isinstance(mail, SignInRefusal):
         return mail
     person = responders.actor(mail).person
-    is_other = person is not None and person.slack_user_id not in {None, account}
+    is_other = person is not None and person.account_on("slack") not in {None, account}
     return SignInRefusal.UNKNOWN if is_other else mail

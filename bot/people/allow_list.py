@@ -13,7 +13,8 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from fnmatch import translate
 
-from core.domain.people import Person, Recipient, RecipientKind, comparable_domain, parse_recipient
+from core.domain.channels import RecipientKind
+from core.domain.people import Person, Recipient, comparable_domain, parse_recipient
 
 _NOTHING = r"(?!)"
 """Matches nothing."""
@@ -49,7 +50,7 @@ def _forms(recipient: Recipient, people: Mapping[str, Person], owners: Mapping[s
         case RecipientKind.PERSON:
             person = people.get(owners.get(recipient.identity, recipient.identity))
             return {recipient.value} if person is None else {*person.identities, *person.mailboxes}
-        case RecipientKind.EMAIL:
+        case RecipientKind.MAILBOX:
             return {str(recipient), recipient.value}
         case _:
             return {str(recipient)}

@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # loaded only if PagerDuty is set up
 
 log = structlog.get_logger(__name__)
 
+CHANNEL = "pagerduty"
 KEPT = timedelta(seconds=60)
 TRUSTED = timedelta(minutes=5)
 NOT_AGAIN = timedelta(seconds=10)
@@ -35,9 +36,10 @@ EmailOf = Callable[[str], Awaitable[str | None]]
 
 @dataclass(frozen=True, slots=True)
 class OnCallUser:
-    """A PagerDuty user; ``email`` is the account's, if the directory does not know the user. ``until`` is when the
+    """An account of ``channel``'s; ``email`` is the account's, if the directory does not know it. ``until`` is when the
     shift ends, ``None`` for never."""
 
+    channel: str
     user: str
     email: str | None
     until: datetime | None
@@ -106,7 +108,7 @@ class OnCalls:
         now = self._clock.now()
         try:
             found = _first_level(await self._api.on_calls(schedule, now))
-            users = [OnCallUser(one.user, await self._email(one.user), one.end) for one in found]
+            users = [OnCallUser(CHANNEL, one.user, await self._email(one.user), one.end) for one in found]
         except ApiUnavailable as silence:
             reason = f"on_call_{silence.reason}"
             outcome = Refused(reason, RefusalCause.SETUP) if silence.reason in _SETUP else Deferred(reason)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from datetime import timedelta
 from pathlib import Path
 
@@ -19,19 +19,19 @@ from bot.observability.observer import Witness
 from bot.observability.telemetry import Metrics
 from bot.observability.tracing import NO_TRACING, Tracing
 from bot.people.directory import Directory
-from bot.people.slack_accounts import AccountSearch
+from bot.vendors.description import Around, Inside
+from bot.vendors.installed import names
 from bot.web.api.auth import Services
-from bot.web.hooks import Doors
 from bot.web.monitoring import Scrape
 from bot.web.pages.cookies import Seal
 from bot.web.pages.router import pages_router
 from bot.web.pages.signin import SignInLinks
 from bot.web.pages.urls import Site
 from bot.wiring.providers import providers_of
-from bot.wiring.reloading import Reloading, Reread, VendorBuilder
+from bot.wiring.reloading import Reloading, Reread
 from bot.wiring.roles import EVERYTHING, Part, Parts, SystemClock, archive_folder, check_fits
 from bot.wiring.service import Service
-from bot.wiring.vendors import Vendors, channels_of, doors_of, pagerduty_parts, pagerduty_source, slack_people
+from bot.wiring.vendors import Vendors, channels_of, doors_of, reporting_arrivals, sources_of
 from core.audit.check import Audit
 from core.audit.retention import OutboxRetention, Retention
 from core.database.database import Database, Tx, open_database, opening
@@ -136,13 +136,12 @@ def wire(
     with opening(database.engine.url):
         instance = _installation(database, root, tokens)
     keys = KeyRing(settings, root, database, clock)
-    accounts = slack_people(settings, clock) if channels is None else None
-    source = pagerduty_source(settings, database, clock) if channels is None else None
-    on_calls = None if source is None else source.on_calls
-    people = Directory(settings, keys.stored_roles, keys.stored_names, accounts, on_calls, keys.shuts_out_file)
+    around = Around(settings, folder, clock, root, instance, database)
+    theirs: Collection[str] = names() if channels is None else ()
+    sources = sources_of(around, theirs)
+    people = Directory(settings, keys.stored_roles, keys.stored_names, sources, keys.shuts_out_file)
     keys.introduce(people)
-    doors = None if channels is None else Doors()
-    channels = dict(channels_of(settings, folder, clock, instance, root, accounts) if channels is None else channels)
+    channels = channels_of(around, sources) if channels is None else dict(channels)
     quotas, repeats = settings.key_quotas, RepeatedAsks(settings.suspension.same_ask)
     receipts = Receipts(database, clock, root.derive_renewed("receipts"), settings.receipts.ttl)
     agents = CallbackAgents(
@@ -198,17 +197,9 @@ def wire(
         beat=timedelta(seconds=settings.work.beat_seconds),
     )
     collaboration = Collaboration(engine, permissions, engine.queries, transitions)
-    pager = pagerduty_parts(settings, source, engine, incoming, transitions, clock, instance)
-    vendors = Vendors(
-        channels,
-        doors or doors_of(settings, parts, engine, incoming, transitions, clock, root, folder, accounts, pager, health),
-        accounts,
-        source,
-        None if pager is None else pager.parking,
-        None if accounts is None else AccountSearch(accounts, people.without_slack_account),
-    )
-    builder = VendorBuilder(parts, engine, incoming, transitions, clock, root, folder, instance, health)
-    reloading = Reloading(settings, reread, builder, vendors, keys, people, quotas, repeats, database, clock)
+    inside = Inside(around, parts, engine, incoming, transitions, health)
+    vendors = Vendors(channels, doors_of(inside, sources, theirs), sources)
+    reloading = Reloading(settings, reread, inside, vendors, keys, people, quotas, repeats, database, clock)
     services = Services(
         engine,
         engine.channel_views,
@@ -252,7 +243,7 @@ def wire(
         follower=Follower(database, hub, keys.holder, work, clock, health),
         retention=Retention(database, tokens, log_key, clock, settings.retention.keep, archive),
         outbox_retention=OutboxRetention(database, clock),
-        arrivals=Arrivals(database, transitions, clock, _told_of_arrivals(settings)),
+        arrivals=Arrivals(database, transitions, clock, reporting_arrivals(settings)),
         lost_withdrawals=LostWithdrawals(database, transitions, clock, channels),
         sweeping=Sweeping(database, transitions, channels, clock),
         due_work=DueWork(
@@ -355,12 +346,6 @@ def _installation(database: Database, root: RootKey, tokens: TokenMaker) -> str:
             installation.renew_key_check(tx, check)
             log.warning("secret_key.changed")
         return installation.installation_id(tx)
-
-
-def _told_of_arrivals(settings: Settings) -> Sequence[str]:
-    """The channels whose doors hear what has come of a notice."""
-    pager = settings.pagerduty
-    return ("pagerduty",) if pager is not None and pager.webhook_secrets else ()
 
 
 def _platform_policy(settings: Settings) -> JsonObject:

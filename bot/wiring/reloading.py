@@ -13,34 +13,27 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import datetime, timedelta
-from pathlib import Path
 
 import structlog
 
 from bot.config import Settings
-from bot.config.changes import CHANNELS, Changes, changes_between
+from bot.config.changes import Changes, changes_between
 from bot.config.loading import check_hashes
 from bot.config.losses import ReloadLosesAccess, losses
 from bot.keys import KeyRing
 from bot.people.directory import Directory
-from bot.people.slack_accounts import AccountSearch
+from bot.vendors.description import Door, Handover, Inside
 from bot.web.hooks import Doors
-from bot.wiring.roles import Parts
-from bot.wiring.vendors import Vendors, channels_of, doors_of, pagerduty_parts, pagerduty_source, slack_people
+from bot.wiring.vendors import Vendors, channels_of, doors_of, rebuilt_by, sources_of
 from core.database.database import Database
 from core.delivery.tries import SEND_TIMEOUT
-from core.domain.root_key import RootKey
-from core.engine.engine import Engine
 from core.engine.quotas import Quotas
 from core.engine.repeats import RepeatedAsks
-from core.engine.transitions import Transitions
 from core.errors import ConfigError, Conflict
-from core.inbound.reports import Incoming
 from core.ports import Clock
 from core.store import markers
-from core.work.health import Health
 
 log = structlog.get_logger(__name__)
 
@@ -55,48 +48,6 @@ _END_SECONDS = 10.0
 """How long a door that was replaced may take to finish what it has taken."""
 
 
-@dataclass(frozen=True, slots=True)
-class VendorBuilder:
-    """Builds what belongs to vendors, in the service that runs. ``folder`` is the configuration's."""
-
-    parts: Parts
-    engine: Engine
-    incoming: Incoming
-    transitions: Transitions
-    clock: Clock
-    root: RootKey
-    folder: Path
-    instance: str
-    health: Health
-
-    def build(self, settings: Settings, now: Vendors, names: Collection[str]) -> Vendors:
-        """New channels and doors for the vendors in ``names``, and for no other; beside them what ``now`` has. Nothing
-        runs yet. Raises :class:`ConfigError`."""
-        clock, instance = self.clock, self.instance
-        accounts = slack_people(settings, clock) if "slack" in names else now.accounts
-        channels = channels_of(settings, self.folder, clock, instance, self.root, accounts, names)
-        asking, parking, pager = now.asking, now.parking, None
-        if "pagerduty" in names:
-            asking = pagerduty_source(settings, self.engine.database, clock)
-            pager = pagerduty_parts(settings, asking, self.engine, self.incoming, self.transitions, clock, instance)
-            parking = None if pager is None else pager.parking
-        doors = doors_of(
-            settings,
-            self.parts,
-            self.engine,
-            self.incoming,
-            self.transitions,
-            clock,
-            self.root,
-            self.folder,
-            accounts,
-            pager,
-            self.health,
-            names,
-        )
-        return Vendors(channels, doors, accounts, asking, parking, now.searching)
-
-
 class Reloading:
     """``settings`` are those that count. Without ``reread`` there is nothing to reload."""
 
@@ -104,7 +55,7 @@ class Reloading:
         self,
         settings: Settings,
         reread: Reread | None,
-        builder: VendorBuilder,
+        inside: Inside,
         vendors: Vendors,
         keys: KeyRing,
         people: Directory,
@@ -115,7 +66,7 @@ class Reloading:
     ) -> None:
         self.settings = settings
         self._reread = reread
-        self._builder = builder
+        self._inside = inside
         self._vendors = vendors
         self._keys = keys
         self._people = people
@@ -189,7 +140,7 @@ class Reloading:
         async with self._one_at_a_time:
             try:
                 read = await asyncio.to_thread(self._reread)
-                check_hashes(read, self._builder.root)
+                check_hashes(read, self._inside.around.root)
                 changes = changes_between(self.settings, read)
                 if not force:
                     await self._check_losses(changes.settings, caller)
@@ -212,53 +163,46 @@ class Reloading:
 
     async def _take_in(self, changes: Changes) -> None:
         settings, now = changes.settings, self._vendors
-        fresh = self._builder.build(settings, now, _vendors_in(changes))
-        if fresh.accounts is not None and changes.sections & {"slack", "people", "groups"}:
-            fresh.searching = AccountSearch(fresh.accounts, Directory(settings).without_slack_account)
-            await fresh.searching.start()  # first: whoever has no account yet can't be asked there
-        on_calls = None if fresh.asking is None else fresh.asking.on_calls
+        fresh = self._build(settings, rebuilt_by(settings, changes.sections))
+        sources = {**now.sources, **fresh.sources}
+        people = Directory(settings).everybody()
+        for name, source in sources.items():
+            if name in fresh.sources or changes.sections & {"people", "groups"}:
+                await source.follow(people)  # first: whoever is not found there yet can't be asked there
 
         # From here to the next await nobody sees half of it.
         self.settings = settings
         self._keys.configure(settings.api_keys)
-        self._people.become(settings, fresh.accounts, on_calls)
+        self._people.become(settings, sources)
         self._quotas.become(settings.key_quotas)
         self._repeats.become(settings.suspension.same_ask)
-        old = Vendors(
-            {name: now.channels[name] for name in fresh.channels}, Doors(), None, now.asking, now.parking, now.searching
-        )
+        replaced: list[Closer] = [now.channels[name].close for name in fresh.channels]
+        replaced += [now.sources[name].close for name in fresh.sources if name in now.sources]
         now.channels.update(fresh.channels)
-        now.accounts, now.asking = fresh.accounts, fresh.asking
-        now.parking, now.searching = fresh.parking, fresh.searching
-        await self._end_replaced(old, now)
-        await self._change_doors(now.doors, fresh.doors)
+        now.sources.update(fresh.sources)
+        self._close_later(replaced)
+        for name, door in fresh.doors.items():
+            await self._change(now.doors, name, door)
 
-    async def _end_replaced(self, old: Vendors, now: Vendors) -> None:
-        closers: list[Closer] = [channel.close for channel in old.channels.values()]
-        if old.asking is not None and old.asking is not now.asking:
-            closers.append(old.asking.close)
-        self._close_later(closers)
-        if old.searching is not None and old.searching is not now.searching:
-            await old.searching.stop()
-        if old.parking is not None and old.parking is not now.parking:
-            await old.parking.stop()
+    def _build(self, settings: Settings, names: Collection[str]) -> Vendors:
+        """New channels and doors for the vendors in ``names``. Nothing runs yet. Raises :class:`ConfigError`."""
+        around = replace(self._inside.around, settings=settings)
+        sources = sources_of(around, names)
+        channels = channels_of(around, sources, names)
+        return Vendors(channels, doors_of(replace(self._inside, around=around), sources, names), sources)
 
-    async def _change_doors(self, doors: Doors, fresh: Doors) -> None:
-        """Slack's new sockets open before the old ones end. One mailbox is looked into by one poller at a time; and a
-        mail server goes on with the listener that it has."""
-        slack, poller = doors.slack, doors.mail_poller
-        doors.mail, doors.pagerduty = fresh.mail or doors.mail, fresh.pagerduty or doors.pagerduty
-        if doors.mail_listener is not None and fresh.mail_listener is not None:
-            doors.mail_listener.become(fresh.mail_listener)
-        if slack is not None and fresh.slack is not None:
-            doors.slack = fresh.slack
-            fresh.slack.start()
-            await _ends("slack", slack.stop_taking())
-            self._close_later([slack.close])
-        if poller is not None and fresh.mail_poller is not None:
-            doors.mail_poller = fresh.mail_poller
-            await _ends("mail_poller", poller.stop_taking())
-            fresh.mail_poller.start()
+    async def _change(self, doors: Doors, name: str, fresh: Door) -> None:
+        old = doors.get(name)
+        if old is None or old.become(fresh):
+            return
+        doors[name] = fresh
+        if fresh.handover is Handover.OVERLAPPING:
+            await fresh.start()
+        await _ends(name, old.stop_taking())
+        await old.stop_looking()
+        if fresh.handover is Handover.IN_TURN:
+            await fresh.start()
+        self._close_later([old.close])
 
     def _close_later(self, closers: Sequence[Closer]) -> None:
         if not closers:
@@ -266,18 +210,6 @@ class Reloading:
         task = asyncio.create_task(_close_in_time(closers), name="reload-close")
         self._retired[task] = closers
         task.add_done_callback(lambda done: self._retired.pop(done, None))
-
-
-def _vendors_in(changes: Changes) -> frozenset[str]:
-    """The vendors whose parts are built anew. PagerDuty's know people; mail's read files that the settings name, which
-    may have changed as well."""
-    settings, sections = changes.settings, changes.sections
-    names = set(sections & CHANNELS)
-    if settings.pagerduty is not None and "people" in sections:
-        names.add("pagerduty")
-    if settings.email is not None and (settings.email.templates or settings.email.tls_ca):
-        names.add("email")
-    return frozenset(names)
 
 
 async def _ends(what: str, ends: Awaitable[object]) -> None:

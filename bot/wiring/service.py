@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
 
 import structlog
 from fastapi import APIRouter
@@ -15,7 +14,6 @@ from bot.config import Settings
 from bot.config.loading import not_configured
 from bot.keys import REFRESH, KeyRing
 from bot.observability.heartbeat import Heartbeat
-from bot.people.slack_accounts import AccountSearch
 from bot.web.api.auth import Services
 from bot.web.hooks import Doors
 from bot.web.monitoring import Scrape
@@ -41,9 +39,6 @@ from core.work.every import Every
 from core.work.health import CLOCK, RELAY, Health
 from core.work.news import News
 from core.work.presence import Beating, Timekeeping
-
-if TYPE_CHECKING:  # loaded if PagerDuty is set up
-    from bot.inbound.pagerduty.parking import PagerDutyParking
 
 log = structlog.get_logger(__name__)
 
@@ -96,14 +91,6 @@ class Service:
     def doors(self) -> Doors:
         return self.vendors.doors
 
-    @property
-    def parking(self) -> PagerDutyParking | None:
-        return self.vendors.parking
-
-    @property
-    def searching(self) -> AccountSearch | None:
-        return self.vendors.searching
-
     async def start(self) -> None:
         """Begin to hear of other processes, to send, and to look at what is due, as far as that is this process's
         part. The database's schema must be ready. Raises :class:`DatabaseUnavailable`, which names the setting."""
@@ -121,8 +108,8 @@ class Service:
         await self.reloading.start()
         if self.news is not None:
             await self.news.start()
-        if self.searching is not None:
-            await self.searching.start()
+        for source in self.vendors.sources.values():
+            await source.follow(self.services.responders.everybody())
         self._refreshing = Every("keys", REFRESH, self._refresh, self.health)
         self._refreshing.start()
         if Part.WORKER in self.parts:
@@ -162,9 +149,8 @@ class Service:
             await self.arrivals.look(),
             await self.lost_withdrawals.look(),
             self.sweeping.look(),
+            *await self.doors.look(),
         ]
-        if self.parking is not None:
-            moments.append(await self.parking.look())
         await self.reconciler.look()
         self.health.looked()
         if self.heartbeat is not None:
@@ -201,15 +187,12 @@ class Service:
         await self.follower.stop()
         await self.work.stop()
         await self.sweeping.stop()
-        if self.parking is not None:
-            await self.parking.stop()
+        await self.doors.stop_looking()
 
     def _closing(self) -> Iterator[tuple[str, Callable[[], Awaitable[object]]]]:
         """What holds connections of its own, in the order in which it is closed."""
         if self.heartbeat is not None:
             yield "heartbeat", self.heartbeat.close
-        if self.searching is not None:
-            yield "accounts", self.searching.stop
         if self._refreshing is not None:
             yield "keys", self._refreshing.stop
         if self.news is not None:
@@ -217,6 +200,6 @@ class Service:
         for name, channel in self.channels.items():
             yield name, channel.close
         yield "doors", self.doors.close
-        if self.vendors.asking is not None:
-            yield "asking", self.vendors.asking.close
+        for name, source in self.vendors.sources.items():
+            yield f"{name}.source", source.close
         yield "agents", self.agents.close

@@ -15,8 +15,9 @@ from datetime import timedelta
 from pydantic import JsonValue
 
 from core.database.database import Database, Tx
+from core.domain.channels import RecipientKind, prefixes_of
 from core.domain.identities import as_known
-from core.domain.people import Address, RecipientKind
+from core.domain.people import Address
 from core.domain.quorum import answer_of
 from core.domain.suspension import Suspension
 from core.engine.transitions import Transitions
@@ -27,7 +28,6 @@ from core.store.outbox import Row, RowKind, RowStatus
 NOBODY_AGAIN = timedelta(minutes=1)
 """How long until it is asked again who is on call, if nobody is. The operators hear of it. The next attempt does not
 wait for it (``Relay._postpone``), and whoever comes on call is asked all the same."""
-_SCHEME = f"{RecipientKind.SCHEDULE}:"
 
 
 def schedule_of(row: Row) -> str | None:
@@ -35,7 +35,9 @@ def schedule_of(row: Row) -> str | None:
     kept = (row.body or {}).get("schedule")
     if isinstance(kept, str):
         return kept
-    return row.address if row.address is not None and row.address.startswith(_SCHEME) else None
+    return (
+        row.address if row.address is not None and row.address.startswith(prefixes_of(RecipientKind.SCHEDULE)) else None
+    )
 
 
 def again(body: Mapping[str, JsonValue] | None) -> Mapping[str, JsonValue] | None:

@@ -20,6 +20,7 @@ from enum import StrEnum
 
 import idna
 
+from core.domain.channels import RecipientKind, form_of, recipient_forms
 from core.errors import InvalidRecipient
 
 
@@ -96,12 +97,16 @@ class Person:
 
     email: str
     name: str
-    slack_user_id: str | None = None
-    pagerduty_user_id: str | None = None
+    accounts: tuple[tuple[str, str], ...] = ()
+    """The accounts that the directory names, by channel: ``("slack", "U0ALICE")``."""
     groups: frozenset[str] = frozenset()
     mailbox: str | None = None
     aliases: tuple[str, ...] = ()
     """Further addresses of theirs, as the directory writes them (``people[].aliases``)."""
+
+    def account_on(self, channel: str) -> str | None:
+        """The account of theirs that the directory names."""
+        return dict(self.accounts).get(channel)
 
     @property
     def mail_to(self) -> str:
@@ -160,27 +165,20 @@ class Address:
     person: str | None = None
 
 
-class RecipientKind(StrEnum):
-    PERSON = "person"
-    GROUP = "group"
-    SLACK = "slack"
-    EMAIL = "email"
-    PAGERDUTY = "pagerduty"
-    SCHEDULE = "pagerduty-schedule"
-
-
 @dataclass(frozen=True, slots=True)
 class Recipient:
-    """A parsed reference: ``alice@example.com``, ``group:NAME``, ``slack:C…``, ``email:x@y``, ``pagerduty:X`` or
-    ``pagerduty-schedule:P…``. An address keeps its sub-address; :attr:`identity` is its owner."""
+    """A parsed reference: ``alice@example.com``, ``group:NAME``, or ``PREFIX:VALUE`` in a form of some channel's. An
+    address keeps its sub-address; whose it is says :attr:`identity`. ``channel`` is empty for people and groups."""
 
     kind: RecipientKind
     value: str
+    prefix: str = ""
+    channel: str = ""
 
     @property
     def is_mailbox(self) -> bool:
-        """Whether it is one person's address: a person's own, or ``email:``."""
-        return self.kind in {RecipientKind.PERSON, RecipientKind.EMAIL}
+        """Whether it is one person's address, as a person's own or for mail alone."""
+        return self.kind in {RecipientKind.PERSON, RecipientKind.MAILBOX}
 
     @property
     def identity(self) -> str:
@@ -188,12 +186,11 @@ class Recipient:
         return canonical(self.value)
 
     def __str__(self) -> str:
-        return self.value if self.kind is RecipientKind.PERSON else f"{self.kind}:{self.value}"
+        return f"{self.prefix}:{self.value}" if self.prefix else self.value
 
 
+GROUP = "group"
 _MAILBOX = re.compile(r"[^\s@<>()\[\]\\;:,\"\x00-\x20\x7f]{1,64}@[^\s@<>()\[\]\\;:,\"\x00-\x20\x7f]{1,255}")
-_LONGEST_ID = 64
-RECIPIENT_FORMS = "a person's e-mail, group:NAME, slack:C…|U…|S…, email:x@y, pagerduty:SERVICE or pagerduty-schedule:ID"
 
 
 def parse_recipient(text: str) -> Recipient:
@@ -201,28 +198,30 @@ def parse_recipient(text: str) -> Recipient:
 
     Source: API.md §2, "Whom to ask".
     """
-    scheme, colon, rest = text.strip().partition(":")
+    prefix, colon, rest = text.strip().partition(":")
     if not colon:
-        return Recipient(RecipientKind.PERSON, _mailbox(scheme, text))
-    match scheme:
-        case "group" if rest:
-            return Recipient(RecipientKind.GROUP, rest)
-        case "slack" if rest[:1] in {"C", "U", "S", "D", "G", "W"} and rest[1:].isalnum() and rest.isascii():
-            return Recipient(RecipientKind.SLACK, rest)
-        case "email":
-            return Recipient(RecipientKind.EMAIL, _mailbox(rest, text))
-        case "pagerduty" if rest:
-            return Recipient(RecipientKind.PAGERDUTY, rest)
-        case "pagerduty-schedule" if rest.isalnum() and rest.isascii() and len(rest) <= _LONGEST_ID:
-            return Recipient(RecipientKind.SCHEDULE, rest)
-    raise InvalidRecipient(f"{text!r} is no recipient: expected {RECIPIENT_FORMS}.", recipient=text)
+        return Recipient(RecipientKind.PERSON, _mailbox(prefix, text))
+    if prefix == GROUP and rest:
+        return Recipient(RecipientKind.GROUP, rest, GROUP)
+    form = form_of(prefix)
+    if form is None:
+        raise _no_recipient(text)
+    if form.kind is RecipientKind.MAILBOX:
+        return Recipient(form.kind, _mailbox(rest, text), prefix, form.channel)
+    if re.fullmatch(form.value, rest) is None:
+        raise _no_recipient(text)
+    return Recipient(form.kind, rest, prefix, form.channel)
 
 
 def _mailbox(address: str, text: str) -> str:
     """A plain ``local@domain``, which no mail header and no pattern of the allow-list could read otherwise."""
     if not _MAILBOX.fullmatch(address):
-        raise InvalidRecipient(f"{text!r} is no recipient: expected {RECIPIENT_FORMS}.", recipient=text)
+        raise _no_recipient(text)
     return spelled(address)
+
+
+def _no_recipient(text: str) -> InvalidRecipient:
+    return InvalidRecipient(f"{text!r} is no recipient: expected {recipient_forms()}.", recipient=text)
 
 
 LONGEST_KEY_NAME = 255

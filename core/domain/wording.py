@@ -22,7 +22,8 @@ from urllib.parse import urlsplit
 from pydantic import JsonValue
 
 from core.domain import quorum
-from core.domain.people import RecipientKind, parse_recipient
+from core.domain.channels import RecipientKind, told_how
+from core.domain.people import parse_recipient
 from core.domain.suspension import (
     ActionReport,
     ActionStatus,
@@ -200,7 +201,6 @@ def _clarified(asked: Clarification, zone: tzinfo | None) -> str:
     return f"{asked.by} has asked the agent: {asked.question}\n{waits}"
 
 
-_HOW: Mapping[str, str] = {"slack": "on Slack", "email": "by mail", "pagerduty": "through PagerDuty"}
 _MOST_NAMED = 3
 
 
@@ -217,7 +217,7 @@ def next_step(
     assignee = () if suspension.assigned_to is None else (suspension.assigned_to,)
     given = {one.by for one in suspension.answers}
     people = list(_people_asked([one for one in (*step.recipients, *assignee) if one not in given], reader))
-    how = _HOW.get(step.channel, f"on {step.channel}")
+    how = told_how(step.channel)
     whom = f"to {_listed(people)}, {how}" if people else how
     when = told_at(suspension.due_at(step.number), zone)
     unless = too_few(suspension, "has answered", "have answered")
@@ -236,7 +236,7 @@ def _people_asked(references: Iterable[str], reader: str | None) -> Iterator[str
     for reference in dict.fromkeys(references):
         recipient = parse_recipient(reference)
         match recipient.kind:
-            case RecipientKind.PERSON | RecipientKind.EMAIL:
+            case RecipientKind.PERSON | RecipientKind.MAILBOX:
                 yield "you" if recipient.identity == reader else recipient.value
             case RecipientKind.GROUP:
                 yield f"the group {recipient.value}"

@@ -12,8 +12,9 @@ from datetime import datetime
 
 from core.database.database import Tx
 from core.domain import clarification, quorum
+from core.domain.channels import RecipientKind
 from core.domain.intent import Intent
-from core.domain.people import Actor, Person, RecipientKind, Role
+from core.domain.people import Actor, Person, Role
 from core.domain.suspension import Suspension
 from core.domain.vocabulary import REVEALED, AskedBack, Assigned, Clarified, Event
 from core.domain.wire import instant

@@ -11,7 +11,8 @@ from datetime import datetime
 
 from core.domain.answers import GivenAnswer
 from core.domain.audience import Audience, audience_of
-from core.domain.people import Actor, Address, RecipientKind, Role, canonical, parse_recipient
+from core.domain.channels import RecipientKind
+from core.domain.people import Actor, Address, Role, canonical, parse_recipient
 from core.domain.request import AskRequest
 from core.domain.suspension import PlannedAttempt, Suspension
 from core.domain.wire import instant

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 
 from pydantic import JsonValue
 
-from core.domain.people import Recipient, RecipientKind, parse_recipient
+from core.domain.channels import RecipientKind
+from core.domain.people import Recipient, parse_recipient
 from core.domain.policy import PolicyFields, ResolvedPolicy
 from core.domain.request import AskRequest, AttemptProblem
 from core.domain.suspension import HumanRetryPolicy, PlannedAttempt, Rung

@@ -22,6 +22,7 @@ from pydantic.fields import FieldInfo
 from bot.config import values
 from bot.config.loading import variable_name
 from bot.config.settings import Settings
+from bot.vendors import email, pagerduty, slack
 
 KINDS: Mapping[Any, str] = {
     values.Share: "number from 0 to 1",
@@ -31,9 +32,9 @@ KINDS: Mapping[Any, str] = {
     values.Sender: "e-mail address, with or without a name",
     values.RecipientRef: "recipient",
     values.HttpUrl: "http(s) URL",
-    values.SmtpUrl: "smtp(s) URL",
-    values.ImapUrl: "imap(s) URL",
-    values.ListenUrl: "lmtp or smtp URL",
+    email.SmtpUrl: "smtp(s) URL",
+    email.ImapUrl: "imap(s) URL",
+    email.ListenUrl: "lmtp or smtp URL",
     values.DatabaseUrl: "database URL",
     values.PostgresUrl: "PostgreSQL URL",
     values.Network: "network (CIDR)",
@@ -42,13 +43,13 @@ KINDS: Mapping[Any, str] = {
     values.TimeZone: "IANA time zone",
     values.WeekHours: "times by days",
     values.Holiday: "date",
-    values.AppToken: "`xapp-…`",
-    values.SlackPlace: "Slack id (`C…`, `U…`)",
-    values.SlackUser: "Slack user id",
+    slack.AppToken: "`xapp-…`",
+    slack.SlackPlace: "Slack id (`C…`, `U…`)",
+    slack.SlackUser: "Slack user id",
     values.SlackTeam: "Slack workspace id",
-    values.SlackApp: "Slack app id",
-    values.PagerDutyUser: "PagerDuty user id",
-    values.RoutingKey: "integration key",
+    slack.SlackAppId: "Slack app id",
+    pagerduty.PagerDutyUser: "PagerDuty user id",
+    pagerduty.RoutingKey: "integration key",
     values.OwnPattern: "regular expression",
 }
 """What may stand in a setting, if its Python type does not say enough."""

@@ -24,6 +24,7 @@ from bot.inbound.slack.outcomes import Told
 from bot.inbound.slack.sockets import MOST_SOCKETS, SOCKETS, SOCKETS_OF_ONE, SocketTiming
 from bot.people.directory import Directory
 from bot.sandbox.serving import serving
+from bot.vendors.slack import SlackAccounts
 from channels.slack.channel import SlackChannel
 from channels.slack.client import web_client
 from channels.slack.payloads import signer
@@ -150,7 +151,7 @@ async def slack_service(
     async with serving(sandbox.app) as slack_url:
         client = web_client(workspace.bot_token, f"{slack_url}/api/")
         accounts = SlackPeople(client, clock.now)
-        directory = Directory(settings, accounts=accounts)
+        directory = Directory(settings, sources={"slack": SlackAccounts(accounts)})
         channels: dict[str, Channel] = {"slack": SlackChannel(client, clock.now)}
         work, lanes = EmbeddedWork(clock), Lanes([*channels, outbox.AGENTS])
         tokens = TokenMaker(SECRET_KEY)

@@ -10,6 +10,7 @@ import pytest
 from bot.config import Settings
 from bot.people.directory import Directory
 from bot.people.slack_accounts import NoAccounts
+from bot.vendors.slack import SlackAccounts
 from core.domain.people import Actor, Address, Role
 from core.engine.recipients import GONE, NOT_ALLOWED, no_longer_asked
 from core.errors import InvalidRecipient
@@ -194,7 +195,7 @@ def test_a_key_named_like_a_person_is_that_person_with_its_roles() -> None:
     assert actor.roles == {Role.OPERATOR}
     assert actor.key is None
     assert actor.person is not None
-    assert (actor.person.name, actor.person.slack_user_id) == ("Alice", "U0ALICE")
+    assert (actor.person.name, actor.person.account_on("slack")) == ("Alice", "U0ALICE")
     assert actor.person.groups == {"finance"}
 
 
@@ -304,7 +305,7 @@ class Told(NoAccounts):
 
 
 def informed(**changes: Any) -> Directory:
-    return Directory(Settings(**{**BASE, **changes}), accounts=Told())
+    return Directory(Settings(**{**BASE, **changes}), sources={"slack": SlackAccounts(Told())})
 
 
 @pytest.mark.parametrize(

@@ -91,5 +91,5 @@ class PagerDutyPeople:
                 await self._incoming.people_unknown(CHANNEL, "account_has_another_mailbox")
             return None
         actor = self._responders.actor_at("email", email)
-        other = actor.person.pagerduty_user_id if actor is not None and actor.person is not None else None
+        other = actor.person.account_on(CHANNEL) if actor is not None and actor.person is not None else None
         return None if other is not None else actor  # the directory knows that person by another account

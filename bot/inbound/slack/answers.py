@@ -20,8 +20,9 @@ from channels.slack.modals import ANSWER_BLOCK, GIVE_ONE, REASON_BLOCK, answer_m
 from channels.slack.payloads import Sign, read_option
 from channels.slack.render import Way, way
 from core.domain.answers import GivenAnswer
+from core.domain.channels import RecipientKind
 from core.domain.notice import Links, Notice, WhenCut, build_ending, build_notice, sight_needed
-from core.domain.people import Actor, Recipient, RecipientKind, parse_recipient
+from core.domain.people import Actor, Recipient, parse_recipient
 from core.domain.reception import (
     AlreadyYours,
     Counted,
@@ -359,6 +360,6 @@ def _may_answer(suspension: Suspension) -> tuple[str, ...]:
 
 
 def _means_people(recipient: Recipient) -> bool:
-    if recipient.kind is RecipientKind.SLACK:
+    if recipient.channel == CHANNEL:
         return recipient.value[0] in {"U", "W", "S"}
-    return recipient.kind is not RecipientKind.PAGERDUTY
+    return recipient.kind is not RecipientKind.PLACE

@@ -23,7 +23,7 @@ from channels.slack.interactions import Who
 from channels.slack.people import LookupFailed, SlackPeople
 from core import ports
 from core.domain.audience import audience_of
-from core.domain.people import Actor, RecipientKind, parse_recipient
+from core.domain.people import Actor, parse_recipient
 from core.domain.suspension import Suspension
 from core.engine.inbox import Inbox, InboxPage
 from core.engine.permissions import Permissions
@@ -140,13 +140,13 @@ class SlackIdentity:
         day, because an e-mail may move to another account."""
         people = self.permissions.responders
         actor = people.actor_at(CHANNEL, user_id)
-        if actor is not None and actor.person is not None and actor.person.slack_user_id == user_id:
+        if actor is not None and actor.person is not None and actor.person.account_on(CHANNEL) == user_id:
             return actor
         email = await self.people.email_of(user_id)
         if email is None:
             return None
         found = people.actor(email)
-        other = found.person.slack_user_id if found.person is not None else None
+        other = found.person.account_on(CHANNEL) if found.person is not None else None
         return None if other is not None else found  # the directory knows that person by another account
 
 
@@ -154,7 +154,7 @@ def _groups(references: Iterable[str]) -> Iterator[str]:
     """The Slack user groups among them."""
     for reference in references:
         recipient = parse_recipient(reference)
-        if recipient.kind is RecipientKind.SLACK and recipient.value.startswith("S"):
+        if recipient.channel == CHANNEL and recipient.value.startswith("S"):
             yield str(recipient)
 
 

@@ -155,7 +155,7 @@ async def test_while_the_service_is_away_the_mail_waits_in_the_queue(
         (question,) = await until(lambda: arrived(mx, "alice"))
         await reply(mx, world, question, "hm")  # from here on postfix knows that there is such an address
         await until(lambda: "250 2.0.0 Taken" in mx.log())
-        listener = world.service.doors.mail_listener
+        listener = world.service.doors["mail_listener"].listener
         assert listener is not None
         await listener.stop_taking()
         await reply(mx, world, question, "approve")

@@ -1,0 +1,329 @@
+"""A vendor's description: everything that the rest of the service has to know of one way to reach people.
+
+A vendor is a subclass of :class:`Vendor` with one instance. What it does not say is left to the defaults here. It is
+loaded whenever the configuration is read, so it imports its libraries where it needs them.
+
+Source: docs/decisions/0105; docs/how-to/a-channel-of-ones-own.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Protocol, TypeVar
+
+from pydantic import BaseModel, ConfigDict
+
+from bot.config.values import Listed, Mail, Text
+from core.domain.channels import RecipientForm
+from core.domain.people import Address, Person, Recipient
+
+if TYPE_CHECKING:  # the configuration is made of descriptions, and what runs is made from the configuration
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from bot.config.settings import Settings
+    from bot.doctor.examination import Check
+    from bot.people.on_call import OnCalls
+    from bot.wiring.roles import Parts
+    from core.database.database import Database
+    from core.domain.root_key import RootKey
+    from core.engine.engine import Engine
+    from core.engine.transitions import Transitions
+    from core.inbound.reports import Incoming
+    from core.ports import Channel, Clock
+    from core.work.health import Health
+
+
+class Section(BaseModel):
+    """A section of the configuration. Secrets are fields with ``repr=False``."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, validate_by_name=True)
+
+
+class PersonSection(Section):
+    """Somebody of ``people``. A vendor adds fields of its own by a subclass."""
+
+    name: Text
+    """How the person is called in messages and on pages."""
+    email: Mail
+    """The person's mailbox, to which their mail goes. It is also their identity, without its ``+`` part."""
+    aliases: Annotated[tuple[Mail, ...], Listed] = ()
+    """Further addresses that are theirs. Whatever comes from one of them, or names it, is from or for this person."""
+
+
+S = TypeVar("S", bound=Section)
+
+Place = tuple[str | int, ...]
+"""Where a setting stands below its section: ``("services", "default")``."""
+Said = tuple[Place, str]
+"""A setting of the section, and the end of the sentence that begins with its name."""
+
+
+class Known(Protocol):
+    """What a vendor may ask the directory."""
+
+    def identity_of(self, name: str) -> str:
+        """Whose an address or a name is."""
+        ...
+
+    def is_known(self, identity: str) -> bool:
+        """Whether a person of the directory or a key has this identity."""
+        ...
+
+
+class Addresses:
+    """Where people are on one channel, and who is behind a place there. No network call.
+
+    As it stands here, nobody is reached, and nobody is behind anything.
+    """
+
+    reaches_on_call: bool = False
+    """Whether it can ask whoever is on call by a schedule."""
+
+    def of_person(self, identity: str, person: Person | None, mailbox: str) -> Address | None:
+        """Where somebody is reached. ``person`` is ``None`` for who is not in the directory."""
+        return None
+
+    def as_member(self, address: Address) -> Address:
+        """The address of a person who is asked as one of a group."""
+        return address
+
+    def at(self, value: str) -> Address | None:
+        """The place that a reference of this channel's names, ``None`` if there is no such place."""
+        return None
+
+    def defaults(self) -> Sequence[str]:
+        """The references that are asked if a question names nobody."""
+        return ()
+
+    def identity_at(self, value: str) -> str | None:
+        """Who is known by this account or mailbox."""
+        return None
+
+    def means(self, value: str, identity: str) -> bool:
+        """Whether the place is ``identity``'s, or they are one of its people now."""
+        return self.identity_at(value) == identity
+
+    def people(self, value: str) -> Collection[str]:
+        """The identities behind a place, as far as it was said lately who they are."""
+        found = self.identity_at(value)
+        return () if found is None else (found,)
+
+    def references(self, identity: str, person: Person | None) -> Iterable[str]:
+        """What references of this channel's begin with that may mean ``identity``."""
+        return ()
+
+    def is_known(self, value: str, people: Collection[str]) -> bool:
+        """Whether the directory has what the reference names, so that it may be asked; ``people`` are its
+        identities."""
+        return self.identity_at(value) in people
+
+    def surely_asks(self, recipient: Recipient) -> bool:
+        """Whether a message to ``recipient`` reaches whom it means, and not only whoever is on call."""
+        return True
+
+
+class Source:
+    """What is asked of the vendor beside sending, in one place for the whole process, since it keeps what it was
+    told."""
+
+    on_calls: OnCalls | None = None
+
+    async def follow(self, people: Sequence[Person]) -> None:
+        """Begin to learn who ``people`` are there, or go on with these. At the start, and once they are others."""
+
+    async def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """A route that the vendor calls. ``described`` are FastAPI's own words for the OpenAPI document."""
+
+    path: str
+    described: Mapping[str, Any] = field(default_factory=dict)
+    largest: int | None = None
+    """Bytes of a body, if they are more than elsewhere."""
+
+
+class Handover(Enum):
+    """How a door takes the place of an older one when the configuration is read anew."""
+
+    AT_ONCE = "at_once"
+    """Requests are its own from now on."""
+    OVERLAPPING = "overlapping"
+    """It begins before the older one ends."""
+    IN_TURN = "in_turn"
+    """It begins once the older one has ended."""
+
+
+class Door:
+    """One way in. Its name is what ``/readyz`` calls it."""
+
+    handover: ClassVar[Handover] = Handover.AT_ONCE
+
+    def __init__(self, name: str, hook: Hook | None = None) -> None:
+        self.name = name
+        self.hook = hook
+        """The route that leads to :meth:`handle`, if there is one."""
+
+    @property
+    def standing(self) -> str | None:
+        """How it stands, of one that is not brought here by HTTP: ``connected``, ``connecting``, …"""
+        return None
+
+    async def handle(self, request: Request) -> Response:
+        """One request by its hook, whose signature it checks: 401 if that is wrong."""
+        raise NotImplementedError
+
+    async def start(self) -> None:
+        """Begin to ask for what is not brought here by HTTP. Raises :class:`core.errors.ConfigError`."""
+
+    def become(self, other: Door) -> bool:
+        """Go on as ``other`` would; ``False`` if ``other`` has to take its place."""
+        return False
+
+    async def stop_taking(self) -> None:
+        """What has arrived is finished, and nothing more is asked for."""
+
+    async def look(self) -> datetime | None:
+        """Do what is due, where the clock runs; returns when the next thing is."""
+        return None
+
+    async def stop_looking(self) -> None:
+        """End what :meth:`look` has begun."""
+
+    async def close(self) -> None:
+        """After the last request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What a vendor's parts are made from before anything runs. ``folder`` is the configuration's, ``instance`` the
+    name of this installation."""
+
+    settings: Settings
+    folder: Path
+    clock: Clock
+    root: RootKey
+    instance: str
+    database: Database
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """What a vendor's doors answer with: the service that runs, as far as its ``parts`` run here."""
+
+    around: Around
+    parts: Parts
+    engine: Engine
+    incoming: Incoming
+    transitions: Transitions
+    health: Health
+
+
+class Vendor(Generic[S]):
+    """One way to reach people."""
+
+    name: ClassVar[str]
+    """The channel's name in the API, and its section's in the configuration."""
+    display: ClassVar[str]
+    """How people call it: ``Slack``."""
+    how: ClassVar[str]
+    """By which way somebody is asked, in a sentence: ``on Slack``."""
+    section: ClassVar[type[Section]]
+    """The settings. Each has a default or says what is missing."""
+    needed: ClassVar[str]
+    """The setting without which the channel is not set up."""
+    person: ClassVar[type[PersonSection] | None] = None
+    """What ``people[]`` may say of somebody beside their name and e-mail."""
+    unique: ClassVar[Sequence[str]] = ()
+    """Those of them that are one person's alone."""
+    reached_by: ClassVar[str] = "address"
+    """What to set so that a person is reached."""
+    default_setting: ClassVar[str]
+    """Where it is written who is asked if a question names nobody."""
+    forms: ClassVar[tuple[RecipientForm, ...]] = ()
+    """Its recipients."""
+    stays: ClassVar[frozenset[str]] = frozenset()
+    """Settings that a running service does not take in."""
+    ways_in: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """Settings that may change, but neither come nor go; each with those that go with it then."""
+    doors_standing: ClassVar[tuple[str, ...]] = ()
+    """The names of doors that say in ``/readyz`` how they stand."""
+    door_setting: ClassVar[str | None] = None
+    """What is needed off loopback, if :meth:`is_deaf`."""
+    door_hint: ClassVar[str | None] = None
+    """What is told as not configured then, if that is another setting."""
+
+    # --- Settings -------------------------------------------------------------------------------------------------
+
+    def misfits(self, section: S) -> Iterator[Said]:
+        """What does not fit together."""
+        yield from ()
+
+    def is_deaf(self, section: S) -> bool:
+        """Whether no answer can come in by the vendor, for want of a setting."""
+        return False
+
+    def secrets(self, section: S) -> Iterator[tuple[Place, str, str]]:
+        """What verifies what comes in, with how to mend one that everybody knows."""
+        yield from ()
+
+    def warnings(self, section: S) -> Iterator[str]:
+        """What a working configuration is hardly meant to say."""
+        yield from ()
+
+    def is_rebuilt(self, section: S, changed: Collection[str]) -> bool:
+        """Whether its parts are built anew at a reload, though its own section is as it was; ``changed`` are the
+        others that are not."""
+        return False
+
+    # --- People ---------------------------------------------------------------------------------------------------
+
+    def account_in(self, entry: Any) -> str | None:
+        """The account that an entry of ``people`` names; ``entry`` is a :attr:`person`."""
+        return None
+
+    def addresses(
+        self, settings: Settings, people: Mapping[str, Person], source: Source | None, known: Known
+    ) -> Addresses:
+        """``people`` are those of the directory by identity. Without the section there is no channel, yet its
+        recipients are understood."""
+        return Addresses()
+
+    # --- What runs ------------------------------------------------------------------------------------------------
+
+    def source(self, section: S, around: Around) -> Source | None:
+        """Who is asked who is who."""
+        return None
+
+    def everybody(self) -> Source:
+        """A source that takes everybody to be known by their e-mail, for doctor."""
+        return Source()
+
+    def channel(self, section: S, around: Around, source: Source | None) -> Channel:
+        """Raises :class:`core.errors.ConfigError`."""
+        raise NotImplementedError
+
+    def doors(self, section: S, inside: Inside, source: Source | None) -> Iterable[Door]:
+        """Those that are configured, and belong to the parts that run here."""
+        return ()
+
+    def reports_arrivals(self, section: S) -> bool:
+        """Whether a door hears what has come of a message."""
+        return False
+
+    # --- Doctor ---------------------------------------------------------------------------------------------------
+
+    def checks(self) -> Sequence[tuple[str, Check]]:
+        """Each with the subject under which it is told that it took too long. Nothing is found if the section is
+        absent."""
+        return ()
+
+    def clock_url(self, section: S) -> str | None:
+        """An address of the vendor's whose answer has its time."""
+        return None
