@@ -6,7 +6,8 @@ Read in this order:
 2. ``wiring``: the composition root, the only place that knows everyone.
 3. ``web``: what HTTP brings. ``api`` is for agents, ``pages`` for people, ``hooks`` for vendors.
 4. ``inbound``: what Slack, mail and PagerDuty bring, one package each.
-5. ``callbacks`` (to the agent), ``people`` (the directory), ``config``, ``keys``, ``observability``.
+5. ``vendors``: what each way to reach people is to the rest, in one description.
+6. ``callbacks`` (to the agent), ``people`` (the directory), ``config``, ``keys``, ``observability``.
 
 ``sandbox`` is a pretend Slack, mail server and PagerDuty on loopback; ``demo`` plays a story in it. Tests use the
 sandbox, the product never does.

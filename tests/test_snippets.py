@@ -42,6 +42,7 @@ CHANNELS = {
 PROGRAMS = {
     "README.md": "sdk/tests/test_sdk_client.py",
     "sdk/README.md": "sdk/tests/test_sdk_client.py",
+    "docs/how-to/a-channel-of-ones-own.md": "tests/vendors_of_others/test_webhook_channel.py",
     "docs/how-to/agents.md": "sdk/tests/test_sdk_client.py",
     "docs/how-to/harness.md": "tests/journeys/sdk/test_sdk_harness_program.py",
     "docs/how-to/openarmature.md": "tests/openarmature/test_docs.py",

@@ -1,7 +1,7 @@
 """Vendors: what each way to reach people is to the rest, in one description.
 
-Read ``description`` first: what a vendor says of itself. ``slack``, ``email`` and ``pagerduty`` are three of them;
-others are found by the entry point group ``handraise.channels``. ``installed`` is the list. The composition root, the
+Read ``description`` first: what a vendor says of itself. ``slack``, ``email`` and ``pagerduty`` are three of them.
+Others are found by an entry point group. ``installed`` is the list. The composition root, the
 configuration, the directory and doctor go through that list, and know no vendor by its name.
 
 What must never be: a vendor that knows another one, or a vendor's name anywhere but in its own packages

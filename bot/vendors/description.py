@@ -15,11 +15,13 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Protocol, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, JsonValue
 
 from bot.config.values import Listed, Mail, Text
+from core.domain.answers import GivenAnswer
 from core.domain.channels import RecipientForm
-from core.domain.people import Address, Person, Recipient
+from core.domain.people import Actor, Address, Person, Recipient
+from core.domain.suspension import Suspension, Via
 
 if TYPE_CHECKING:  # the configuration is made of descriptions, and what runs is made from the configuration
     from starlette.requests import Request
@@ -30,6 +32,7 @@ if TYPE_CHECKING:  # the configuration is made of descriptions, and what runs is
     from bot.people.on_call import OnCalls
     from bot.wiring.roles import Parts
     from core.database.database import Database
+    from core.domain.reception import Reception, Unclaimed
     from core.domain.root_key import RootKey
     from core.engine.engine import Engine
     from core.engine.transitions import Transitions
@@ -179,6 +182,13 @@ class Door:
         """One request by its hook, whose signature it checks: 401 if that is wrong."""
         raise NotImplementedError
 
+    @staticmethod
+    def told(status: int) -> Response:
+        """A response that says no more than its status: 202, 401 or 503."""
+        from bot.web.hooks import told
+
+        return told(status)
+
     async def start(self) -> None:
         """Begin to ask for what is not brought here by HTTP. Raises :class:`core.errors.ConfigError`."""
 
@@ -223,6 +233,36 @@ class Inside:
     incoming: Incoming
     transitions: Transitions
     health: Health
+
+    def answers(self, channel: str) -> AnswerPort:
+        """The engine, as a door of ``channel`` needs it."""
+        return AnswerPort(channel, self.engine)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerPort:
+    """What a door does with what has come in."""
+
+    channel: str
+    engine: Engine
+
+    async def question_of(self, ref: str) -> Suspension | None:
+        """The question whose ``ref`` was in the notice."""
+        return await self.engine.queries.find(ref)
+
+    def person_of(self, account: str) -> Actor | None:
+        """Whoever is known by this account."""
+        return self.engine.permissions.responders.actor_at(self.channel, account)
+
+    async def respond(self, question: Suspension, by: Actor, value: JsonValue) -> Reception:
+        """Record an answer; never raises for an answer that does not count, but says why."""
+        return await self.engine.respond(
+            GivenAnswer(question.id, by, self.channel, value, via=Via(self.channel)), question
+        )
+
+    async def claim(self, question: Suspension, by: Actor) -> Suspension | Unclaimed:
+        """Hold further attempts back: somebody is on it. Raises :class:`core.errors.NotAResponder`."""
+        return await self.engine.claim(question.id, by, self.channel)
 
 
 class Vendor(Generic[S]):

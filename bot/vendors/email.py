@@ -197,11 +197,9 @@ class PostedMail(Door):
         self.webhook = webhook
 
     async def handle(self, request: Request) -> Response:
-        from bot.web.hooks import told
-
         signature = request.headers.get("x-handraise-signature")
         raw = await request.body() if self.webhook.may_be_signed(signature) else b""
-        return told(await self.webhook.receive(raw, signature))
+        return self.told(await self.webhook.receive(raw, signature))
 
 
 class ListeningDoor(Door):

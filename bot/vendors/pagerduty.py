@@ -202,10 +202,8 @@ class PagerDutyDoorway(Door):
         self.parking = parking
 
     async def handle(self, request: Request) -> Response:
-        from bot.web.hooks import told
-
         raw = await request.body() if self.door.may_be_signed(request.headers) else b""
-        return told(await self.door.receive(raw, request.headers))
+        return self.told(await self.door.receive(raw, request.headers))
 
     async def look(self) -> datetime | None:
         return await self.parking.look()
