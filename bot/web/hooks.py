@@ -15,13 +15,7 @@ from starlette.routing import BaseRoute
 
 from bot.front.connections import vouch
 from bot.vendors.description import Door, Hook
-from bot.web.api.replies import Accepted, Envelope, refusals, reply
-from core.errors import envelope
-
-_MESSAGES = {
-    401: ("unauthorized", "The signature is missing or wrong."),
-    503: ("database_unavailable", "Try again: nothing was stored."),
-}
+from bot.web.api.replies import Accepted, Envelope, refusals
 
 
 class Doors(dict[str, Door]):
@@ -98,10 +92,3 @@ def signed(
             "requestBody": {"required": True, "description": body, "content": content},
         },
     }
-
-
-def told(status: int) -> Response:
-    """Vendors read the status alone; people who try the door by hand get the envelope."""
-    if status in _MESSAGES:
-        return reply(envelope(*_MESSAGES[status]), status)
-    return reply({"accepted": True}, status)
