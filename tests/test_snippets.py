@@ -78,6 +78,7 @@ KINDS = {"yaml", "console", "sh", "python", "json", "mermaid"}
 OTHERS = {
     "ini": "of postfix and rspamd: tests/journeys/mail/test_mail_roads.py runs a postfix that is set up so",
     "text": "shows what is printed",
+    "toml": "of the example: tests/vendors_of_others/test_webhook_channel.py compares and installs it",
 }
 """Kinds of blocks that are run, and those that are not, and why. ``make docs`` and a test draw what is Mermaid's."""
 
