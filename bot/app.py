@@ -122,7 +122,7 @@ def build_app(service: Service) -> FastAPI:
     app.state.monitored = Monitored(
         service.scrape,
         service.health,
-        service.services.pausing,
+        service.services.running.pausing,
         lambda: service.doors.standing,
         lambda: service.working,
     )

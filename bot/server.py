@@ -135,12 +135,12 @@ class _Server(uvicorn.Server):
         if self.failure is None:
             self.failure = failure
             self._ending.begin(_CANT_GO_ON, f"handraise: {failure.message}")
-            self._service.services.closing.set()
+            self._service.services.running.closing.set()
             self.should_exit = True
 
     def _stop(self) -> None:
         self._ending.begin()
-        self._service.services.closing.set()
+        self._service.services.running.closing.set()
         self.force_exit = self.should_exit  # asked twice: at once
         self.should_exit = True
 

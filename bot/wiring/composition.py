@@ -21,7 +21,7 @@ from bot.observability.tracing import NO_TRACING, Tracing
 from bot.people.directory import Directory
 from bot.vendors.description import Around, Inside
 from bot.vendors.installed import names
-from bot.web.api.auth import Services
+from bot.web.api.auth import AskingServices, IntentServices, RunningServices, Services
 from bot.web.monitoring import Scrape
 from bot.web.pages.cookies import Seal
 from bot.web.pages.router import pages_router
@@ -201,36 +201,42 @@ def wire(
     vendors = Vendors(channels, doors_of(inside, sources, theirs), sources)
     reloading = Reloading(settings, reread, inside, vendors, keys, people, quotas, repeats, database, clock)
     services = Services(
-        engine,
-        engine.channel_views,
-        people,
-        collaboration,
-        ClientQueries(database, engine.permissions, agents, clock, work),
-        Intents(database, log, leases, clock, settings.engagement.thresholds),
-        Graphs(database, log, clock),
-        members,
-        leases,
-        Tasks(database, log, clock),
-        TaskClaims(database, log, clock),
-        Plans(database, log, clock),
-        Checkpoints(engine, log, clock),
-        Workflows(database, log, clock),
-        Coordinators(database, log, members, clock),
-        Portfolios(database, log, times, clock),
-        retrying,
-        client_steps,
-        subscriptions,
-        receipts,
-        hub,
-        pausing,
-        _platform_policy(settings),
-        Audit(database, log_key, clock),
-        keys,
-        quotas,
-        sign_in,
-        reloading,
-        tracing=tracing,
-        public_url=settings.public_url.rstrip("/"),
+        asking=AskingServices(
+            engine=engine,
+            channel_views=engine.channel_views,
+            responders=people,
+            collaboration=collaboration,
+            client_queries=ClientQueries(database, engine.permissions, agents, clock, work),
+            receipts=receipts,
+            quotas=quotas,
+            platform_policy=_platform_policy(settings),
+        ),
+        openintent=IntentServices(
+            intents=Intents(database, log, leases, clock, settings.engagement.thresholds),
+            graphs=Graphs(database, log, clock),
+            members=members,
+            leases=leases,
+            tasks=Tasks(database, log, clock),
+            claims=TaskClaims(database, log, clock),
+            plans=Plans(database, log, clock),
+            checkpoints=Checkpoints(engine, log, clock),
+            workflows=Workflows(database, log, clock),
+            coordinators=Coordinators(database, log, members, clock),
+            portfolios=Portfolios(database, log, times, clock),
+            retrying=retrying,
+            client_steps=client_steps,
+            subscriptions=subscriptions,
+        ),
+        running=RunningServices(
+            hub=hub,
+            pausing=pausing,
+            audit=Audit(database, log_key, clock),
+            keys=keys,
+            links=sign_in,
+            reloading=reloading,
+            tracing=tracing,
+            public_url=settings.public_url.rstrip("/"),
+        ),
     )
     return Service(
         parts=parts,

@@ -104,12 +104,12 @@ class Service:
     async def _begin(self) -> None:
         await self.timekeeping.follow()
         await self.keys.refresh()
-        await self.services.pausing.stands()
+        await self.services.running.pausing.stands()
         await self.reloading.start()
         if self.news is not None:
             await self.news.start()
         for source in self.vendors.sources.values():
-            await source.follow(self.services.responders.everybody())
+            await source.follow(self.services.asking.responders.everybody())
         self._refreshing = Every("keys", REFRESH, self._refresh, self.health)
         self._refreshing.start()
         if Part.WORKER in self.parts:
@@ -162,14 +162,14 @@ class Service:
         if Part.WORKER not in self.parts:
             await self._live()
         await self.keys.refresh()
-        await self.services.pausing.stands()
+        await self.services.running.pausing.stands()
         await self.reloading.look()
 
     async def stop(self, patience: timedelta = timedelta(seconds=10)) -> None:
         """Stop taking work, finish or give back what is in hand, let go of everything. In ``patience`` at most,
         whatever hangs."""
         self.working = False
-        self.services.closing.set()
+        self.services.running.closing.set()
         steps = Steps(patience)
         await steps.take("reload", self.reloading.close())
         await steps.take("doors", self.doors.stop_taking())
@@ -180,7 +180,7 @@ class Service:
         for what, ends in self._closing():
             await steps.take(what, ends())
         await steps.take("database", self.database.close(steps.left * 0.5), share=0.8)
-        await steps.take("tracing", asyncio.to_thread(self.services.tracing.close))
+        await steps.take("tracing", asyncio.to_thread(self.services.running.tracing.close))
         log.info("service.stopped")
 
     async def _stop_looking(self) -> None:

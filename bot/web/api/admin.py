@@ -80,15 +80,15 @@ class RevokedReply(Open):
 async def me(services: Served, actor: Caller) -> Response:
     """The first call to make with a new key."""
     name = actor.key or actor.identity
-    quota = services.quotas.of(name)
+    quota = services.asking.quotas.of(name)
     return reply(
         MeReply(
             name=name,
             identity=actor.identity,
             roles=sorted(actor.roles),
-            webhook_secrets=len(services.keys.secrets(name)),
+            webhook_secrets=len(services.running.keys.secrets(name)),
             quotas=QuotaReply(open=quota.open, per_minute=quota.per_minute),
-            default_retry_policy=dict(await services.client_queries.agent_policy(name, actor)),
+            default_retry_policy=dict(await services.asking.client_queries.agent_policy(name, actor)),
         )
     )
 
@@ -101,7 +101,7 @@ async def me(services: Served, actor: Caller) -> Response:
 async def revoke(services: Served, _admin: Admin, name: KeyName) -> Response:
     """Its streams and waits end within five seconds, on every replica. `keys create` brings the name back with a new
     key; a key of the configuration file stays revoked."""
-    revoked_at = await services.keys.revoke(name)
+    revoked_at = await services.running.keys.revoke(name)
     if revoked_at is None:
         raise NotFound("There is no such key.")
     return reply(RevokedReply(name=name, revoked_at=instant(revoked_at)))
@@ -116,9 +116,9 @@ async def signin_link(services: Served, admin: Admin, body: requests.SignInLinkB
     """To be handed over by whoever runs the service. It is shown here alone: nothing of it is stored before it is
     used, so a repeated request makes another one."""
     mail = read_mail_address(body.email)
-    if mail is None or not services.responders.is_known(mail):
+    if mail is None or not services.asking.responders.is_known(mail):
         raise InvalidRequest("This is nobody of the directory, and no key is named like it.", path="email")
-    url, expires_at = services.links.issue_until(mail)
+    url, expires_at = services.running.links.issue_until(mail)
     log.info("signin.link_made", by=admin.key)
     return reply(SignInLinkReply(url=url, expires_at=instant(expires_at)), headers={"Cache-Control": "no-store"})
 
@@ -160,7 +160,7 @@ async def reload(services: Served, admin: Admin, force: Force = False) -> Respon
     `invalid_configuration`, with every error among `fields`. Nor does one that would shut people out: 422
     `reload_loses_access`. It would leave no key, no admin's key or nobody to ask, or the caller's own key would
     no longer be an admin's. Other processes follow within seconds."""
-    changes = await services.reloading.reload(admin.key or admin.identity, force=force)
+    changes = await services.running.reloading.reload(admin.key or admin.identity, force=force)
     return reply(
         ReloadReply(
             changed=list(changes.taken),
@@ -204,7 +204,7 @@ class UnpauseReply(Open):
 )
 async def show(services: Served, actor: Caller) -> Response:
     """Agents are told that nobody is being asked, but neither by whom nor why."""
-    return reply(pause_json(*await services.pausing.current(), actor))
+    return reply(pause_json(*await services.running.pausing.current(), actor))
 
 
 @pause_routes.post(
@@ -214,8 +214,8 @@ async def show(services: Served, actor: Caller) -> Response:
 )
 async def pause(services: Served, actor: Admin, body: requests.PauseBody) -> Response:
     """Questions still open and end by their time; nobody is asked. Answers are taken."""
-    await services.pausing.pause(actor, body.reason)
-    return reply(pause_json(*await services.pausing.current(), actor))
+    await services.running.pausing.pause(actor, body.reason)
+    return reply(pause_json(*await services.running.pausing.current(), actor))
 
 
 @pause_routes.delete(
@@ -225,7 +225,7 @@ async def pause(services: Served, actor: Admin, body: requests.PauseBody) -> Res
 )
 async def unpause(services: Served, _actor: Admin) -> Response:
     """A question that has become due several times meanwhile asks once, not once for each attempt."""
-    lifted = await services.pausing.lift()
+    lifted = await services.running.pausing.lift()
     released, dropped = (0, 0) if lifted is None else (lifted.released, lifted.dropped)
     return reply(UnpauseReply(paused=False, released=released, dropped=dropped))
 
@@ -293,7 +293,7 @@ class QuarantinePage(Open):
 )
 async def quarantine(services: Served, _actor: Admin, limit: Limit = 50, cursor: Cursor = None) -> Response:
     """Mails that can't be parsed are kept here for a while, so that nothing is lost."""
-    found = await services.client_queries.quarantined(before=place(cursor), limit=limit + 1)
+    found = await services.asking.client_queries.quarantined(before=place(cursor), limit=limit + 1)
     items, more = found[:limit], len(found) > limit
     following = cursor_after(items[-1].at, items[-1].digest) if more else None
     shown = [reply_of(QuarantinedReply, one, received_at=one.at) for one in items]
@@ -308,7 +308,7 @@ async def quarantine(services: Served, _actor: Admin, limit: Limit = 50, cursor:
 )
 async def quarantined(services: Served, _actor: Admin, digest: Digest) -> Response:
     """Sent as a file to keep, never as a page: these are somebody else's bytes."""
-    found = await services.client_queries.one_quarantined(digest)
+    found = await services.asking.client_queries.one_quarantined(digest)
     if found is None:
         raise NotFound("There is no such mail in quarantine.")
     if found.raw is None:

@@ -40,7 +40,9 @@ class _AnswerRoute(KeyedRoute):
             except (RequestValidationError, InvalidRequest, SuspensionIdRequired, IdempotencyConflict) as wrong:
                 if not _is_about_path(wrong):
                     services: Services = request.app.state.services
-                    await services.client_queries.check_intent(request.path_params["intent_id"], request.state.actor)
+                    await services.asking.client_queries.check_intent(
+                        request.path_params["intent_id"], request.state.actor
+                    )
                 raise
 
         return answered
@@ -79,7 +81,7 @@ async def respond(
         via=Via("api", actor.key),
     )
     repeatable = await once(request, actor, key, _written)
-    done = await services.engine.respond_once(answer, repeatable)
+    done = await services.asking.engine.respond_once(answer, repeatable)
     return _told(done)
 
 
@@ -110,7 +112,9 @@ async def signal(
     open question has that name: send it again later (OpenArmature harness §6)."""
     reason, metadata, via = _reason(body.metadata), body.metadata or {}, Via("signal", actor.key)
     answer = GivenAnswer("", actor, "signal", body.value, None, reason, metadata, via=via)
-    done = await services.engine.signal(answer, signal_id, body.creator, await once(request, actor, key, _written))
+    done = await services.asking.engine.signal(
+        answer, signal_id, body.creator, await once(request, actor, key, _written)
+    )
     return _told(done)
 
 
@@ -122,7 +126,7 @@ async def signal(
 async def engagement(services: Served, intent_id: Id, actor: Agent, body: requests.EngagementBody) -> Response:
     """Send how sure the agent is and what is at stake; the reply says whether to ask. The decision is recorded as
     `engagement.decision` in the intent's log (RFC-0025 §7)."""
-    decision, logged = await services.intents.engage(intent_id, body.signals(), actor)
+    decision, logged = await services.openintent.intents.engage(intent_id, body.signals(), actor)
     return reply(
         {
             "mode": decision.mode.value,

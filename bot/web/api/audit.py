@@ -141,7 +141,7 @@ async def export(
     until: Annotated[Instant | None, Query(description="Only events before this instant.")] = None,
 ) -> StreamingResponse:
     """Check it with `handraise audit verify FILE`, or `POST /audit/verify`. Without filters it is the whole log."""
-    lines = await services.audit.export(Wanted(intent_id, since, until))
+    lines = await services.running.audit.export(Wanted(intent_id, since, until))
     return StreamingResponse(lines, media_type=JSON_LINES, headers={"Cache-Control": "no-store"})
 
 
@@ -158,7 +158,7 @@ async def verify(
     ] = None,
 ) -> Response:
     """Begin without `cursor`, and go on with `next_cursor` until it is `null`."""
-    checked = await services.audit.check(cursor)
+    checked = await services.running.audit.check(cursor)
     return reply(
         {
             "intents": checked.intents,
@@ -177,5 +177,5 @@ async def verify(
 async def verify_file(services: Served, _actor: Admin, body: FileBody) -> Response:
     """Send an export in parts of at most 1,000 lines and 5 MiB, each with the `progress` of the reply before."""
     before = Progress() if body.progress is None else body.progress.progress()
-    progress, broken = await asyncio.to_thread(services.audit.check_file, before, body.lines, body.sha256)
+    progress, broken = await asyncio.to_thread(services.running.audit.check_file, before, body.lines, body.sha256)
     return reply({"first_broken": broken_json(broken), "progress": asdict(progress)})

@@ -144,15 +144,23 @@ class Reloader(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Services:
-    """``platform_policy`` is ``suspension.default_retry_policy`` as it was configured; ``closing`` is set when the
-    server stops, so that nobody waits past it. ``public_url`` is where the pages are."""
+class AskingServices:
+    """What asks people. ``platform_policy`` is ``suspension.default_retry_policy`` as it was configured."""
 
     engine: Engine
     channel_views: ChannelViews
     responders: Responders
     collaboration: Collaboration
     client_queries: ClientQueries
+    receipts: Receipts
+    quotas: Quotas
+    platform_policy: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class IntentServices:
+    """What stands around a question: intents, what belongs to them, and what they stand in."""
+
     intents: Intents
     graphs: Graphs
     members: Members
@@ -167,18 +175,31 @@ class Services:
     retrying: Retrying
     client_steps: ClientSteps
     subscriptions: Subscriptions
-    receipts: Receipts
+
+
+@dataclass(frozen=True, slots=True)
+class RunningServices:
+    """What runs the service itself. ``closing`` is set when the server stops, so that nobody waits past it.
+    ``public_url`` is where the pages are."""
+
     hub: Hub
     pausing: Pausing
-    platform_policy: JsonObject
     audit: Audit
     keys: KeyRing
-    quotas: Quotas
     links: SignInLinkMaker
     reloading: Reloader
     closing: Wakeup = field(default_factory=Wakeup)
     tracing: Tracing = NO_TRACING
     public_url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What the routes work with, by subject."""
+
+    asking: AskingServices
+    openintent: IntentServices
+    running: RunningServices
 
 
 async def _of_this_app(request: Request) -> Services:

@@ -42,7 +42,7 @@ async def inbox(
     ] = None,
 ) -> Response:
     """What is answered meanwhile moves no page. Where a quorum is asked for, your own answer takes it off your list."""
-    engine = services.engine
+    engine = services.asking.engine
     after = None if cursor is None else position(cursor)
     found = await Inbox(engine.database, engine.permissions).page(actor, limit, after)
     more = None if found.after is None else written(found.after)

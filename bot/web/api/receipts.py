@@ -40,7 +40,7 @@ async def verify(
 ) -> Response:
     """Call it just before you act, with the action that is about to run. A receipt works once: the second use is 409
     `receipt_used`. 422 `receipt_invalid` says why it proves nothing."""
-    done = await services.receipts.verify(
+    done = await services.asking.receipts.verify(
         body.receipt,
         body.action,
         body.when,

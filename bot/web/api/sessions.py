@@ -165,7 +165,7 @@ class ConfigReply(Open):
 )
 async def put_session(services: Served, session_id: Id, actor: Agent, body: requests.SessionBody) -> Response:
     """Questions with this `session_id` call back there, unless they name a URL of their own."""
-    session = await services.client_queries.put_session(
+    session = await services.asking.client_queries.put_session(
         session_id, actor, callback_url=body.callback_url, metadata=body.metadata or {}
     )
     return reply(session_json(session, actor))
@@ -176,7 +176,7 @@ async def put_session(services: Served, session_id: Id, actor: Agent, body: requ
 )
 async def get_session(services: Served, session_id: Id, actor: Caller) -> Response:
     """For the key that registered it, operators and admins."""
-    return reply(session_json(await services.client_queries.session(session_id, actor), actor))
+    return reply(session_json(await services.asking.client_queries.session(session_id, actor), actor))
 
 
 @routes.put(
@@ -188,7 +188,7 @@ async def put_policy(services: Served, agent_id: AgentName, actor: Agent, body: 
     """It counts below the call's own policy and above the platform's, field by field (RFC-0026 §5). By the agent itself
     or an admin."""
     policy = body.model_dump(mode="json", exclude_none=True)
-    await services.client_queries.put_agent_policy(agent_id, policy, actor)
+    await services.asking.client_queries.put_agent_policy(agent_id, policy, actor)
     return reply(AgentPolicyReply(agent_id=agent_id, default_retry_policy=policy))
 
 
@@ -199,7 +199,7 @@ async def put_policy(services: Served, agent_id: AgentName, actor: Agent, body: 
 )
 async def get_policy(services: Served, agent_id: AgentName, actor: Caller) -> Response:
     """`{}` if it has set none."""
-    policy = dict(await services.client_queries.agent_policy(agent_id, actor))
+    policy = dict(await services.asking.client_queries.agent_policy(agent_id, actor))
     return reply(AgentPolicyReply(agent_id=agent_id, default_retry_policy=policy))
 
 
@@ -216,7 +216,7 @@ async def callbacks(
     cursor: Cursor = None,
 ) -> Response:
     """Agents see their own, operators and admins all of them."""
-    found = await services.client_queries.callbacks(actor, status=status, before=place(cursor), limit=limit + 1)
+    found = await services.asking.client_queries.callbacks(actor, status=status, before=place(cursor), limit=limit + 1)
     more = cursor_after(found[limit - 1].created_at, found[limit - 1].id) if len(found) > limit else None
     return reply(CallbackPage(items=[callback_json(row, actor) for row in found[:limit]], next_cursor=more))
 
@@ -228,7 +228,7 @@ async def callbacks(
 )
 async def redrive(services: Served, callback_id: Id, actor: Caller) -> Response:
     """Do this after the agent's endpoint works again. One that is still being sent is 409."""
-    return reply(callback_json(await services.client_queries.redrive(callback_id, actor), actor))
+    return reply(callback_json(await services.asking.client_queries.redrive(callback_id, actor), actor))
 
 
 open_routes = APIRouter(route_class=DescribedRoute, tags=["configuration"])
@@ -242,6 +242,6 @@ open_routes = APIRouter(route_class=DescribedRoute, tags=["configuration"])
 )
 async def config(services: Served) -> Response:
     """Needs no key. The published client reads it when it starts."""
-    suspension = SuspensionConfig(default_retry_policy=services.platform_policy or None)
-    engagement = reply_of(EngagementConfig, services.intents.thresholds)
+    suspension = SuspensionConfig(default_retry_policy=services.asking.platform_policy or None)
+    engagement = reply_of(EngagementConfig, services.openintent.intents.thresholds)
     return reply(ConfigReply(protocol_version=PROTOCOL_VERSION, suspension=suspension, engagement=engagement))

@@ -110,7 +110,7 @@ async def one_intent(
     services: Served, request: Request, intent_id: Id, actor: Caller, last_event_id: LastEventId = None
 ) -> StreamingResponse:
     """Server-sent events. Reconnect with `Last-Event-ID`, and no event is skipped or repeated."""
-    await services.intents.check(intent_id, actor)
+    await services.openintent.intents.check(intent_id, actor)
     return await _stream(services, request, actor, intent_id, last_event_id)
 
 
@@ -118,7 +118,7 @@ async def _stream(
     services: Services, request: Request, actor: Actor, intent_id: str | None, last: str | None
 ) -> StreamingResponse:
     async def look(cursor: Cursor) -> Following:
-        return await services.client_queries.following(cursor, actor, intent_id=intent_id, limit=AT_ONCE)
+        return await services.asking.client_queries.following(cursor, actor, intent_id=intent_id, limit=AT_ONCE)
 
     start = await first_cursor(services, last)
     return stream(frames(services, while_valid(request), intent_id or EVERYTHING, look, _written, start))
@@ -131,7 +131,7 @@ def stream(of: AsyncIterator[str]) -> StreamingResponse:
 
 async def first_cursor(services: Services, last: str | None) -> Cursor:
     """Behind the event with the id ``last``; from now on without one."""
-    queries = services.client_queries
+    queries = services.asking.client_queries
     return await queries.newest_cursor() if last is None else await queries.known_cursor(parse_cursor(last))
 
 
@@ -148,8 +148,8 @@ async def frames(
     # An id without data is no event, but whoever is cut off before the first event goes on behind it.
     yield f": connected\nid: {_cursor_text(cursor)}\n\n"
     catch_up = _CATCH_UP_SECONDS
-    with validity as gone, services.hub.subscribe(topic) as news:
-        while not (services.closing.is_set() or gone.is_set()):
+    with validity as gone, services.running.hub.subscribe(topic) as news:
+        while not (services.running.closing.is_set() or gone.is_set()):
             news.clear()
             found = await look(cursor)
             for line in found.lines:
@@ -160,7 +160,7 @@ async def frames(
                 continue
             catch_up = min(catch_up * 2, _LONGEST_CATCH_UP_SECONDS) if found.held_back else _CATCH_UP_SECONDS
             patience = catch_up if found.held_back else HEARTBEAT_SECONDS
-            if not await first_of(news, services.closing, gone, patience=patience):
+            if not await first_of(news, services.running.closing, gone, patience=patience):
                 yield STILL_HERE
 
 
@@ -208,14 +208,14 @@ async def one_agent(
     services: Served, request: Request, agent_id: AgentName, actor: Caller, last_event_id: LastEventId = None
 ) -> Response:
     """Server-sent events in the published client's own dialect. By the agent itself or an admin."""
-    own = agent_id == actor.key or services.responders.identity_of(agent_id) == actor.identity
-    if not (own or (actor.has(Role.ADMIN) and services.keys.holder(agent_id) is not None)):
+    own = agent_id == actor.key or services.asking.responders.identity_of(agent_id) == actor.identity
+    if not (own or (actor.has(Role.ADMIN) and services.running.keys.holder(agent_id) is not None)):
         raise NotFound("There is no such agent.")
 
     agent = actor.key if own and actor.key is not None else agent_id
 
     async def look(cursor: Cursor) -> Following:
-        return await services.client_queries.following_agent(cursor, agent, AT_ONCE)
+        return await services.asking.client_queries.following_agent(cursor, agent, AT_ONCE)
 
     async def written(line: Logged) -> str:
         if line.type == AGENT_ASSIGNED:
@@ -236,10 +236,10 @@ async def one_portfolio(
     services: Served, request: Request, portfolio_id: Id, actor: Caller, last_event_id: LastEventId = None
 ) -> Response:
     """Server-sent events in the published client's own dialect."""
-    await services.portfolios.check(portfolio_id, actor)
+    await services.openintent.portfolios.check(portfolio_id, actor)
 
     async def look(cursor: Cursor) -> Following:
-        return await services.portfolios.following(cursor, portfolio_id, actor, AT_ONCE)
+        return await services.openintent.portfolios.following(cursor, portfolio_id, actor, AT_ONCE)
 
     async def written(line: Logged) -> str:
         return await _in_its_dialect(services, actor, line)
@@ -262,7 +262,7 @@ async def _in_its_dialect(services: Services, actor: Actor, line: Logged) -> str
     if line.type not in {*_STATUS, STATE_PATCHED}:
         return ""
     try:
-        intent = (await services.intents.get(line.intent_id, actor)).intent
+        intent = (await services.openintent.intents.get(line.intent_id, actor)).intent
     except NotFound:  # it has left the database since
         return ""
     event: Mapping[str, object] = intent_replies.event_json(line)

@@ -74,8 +74,8 @@ async def suspend(
 ) -> Response:
     """Record, status, event and first notice are written in one transaction. The intent has to be active. After 201
     nothing of it is lost, whatever crashes."""
-    with services.tracing.asking(request.headers) as span:
-        done = await services.engine.request(
+    with services.running.tracing.asking(request.headers) as span:
+        done = await services.asking.engine.request(
             replace(body.request(), traceparent=span.traceparent),
             actor,
             intent_id=intent_id,
@@ -96,9 +96,9 @@ async def ask(
 ) -> Response:
     """For agents that keep no intents: one is made, with the question as its title. Otherwise the same as `POST
     /intents/{intent_id}/suspend`."""
-    with services.tracing.asking(request.headers) as span:
+    with services.running.tracing.asking(request.headers) as span:
         wanted = replace(body.request(), traceparent=span.traceparent)
-        done = await services.engine.request(wanted, actor, once=await once(request, actor, key, _created))
+        done = await services.asking.engine.request(wanted, actor, once=await once(request, actor, key, _created))
         return _told(done, span)
 
 
@@ -110,11 +110,11 @@ async def ask(
 async def preview(services: Served, actor: Agent, body: requests.SuspendBody) -> Response:
     """Takes the same body as asking. Shows the ladder, the resolved policy with the level of each field, what each
     channel would show, and what is wrong."""
-    draft, now = await services.engine.preview(body.request(), actor)
+    draft, now = await services.asking.engine.preview(body.request(), actor)
     ask = draft.ask(suspension_id="", ref="", intent_id="", created_by=actor.key or actor.identity, now=now)
     notices: dict[str, suspension_replies.PreviewedNotice] = {}
     for channel in dict.fromkeys(step.channel for step in ask.attempts):
-        notice, cut = await services.channel_views.notice_on(channel, Suspension(ask))
+        notice, cut = await services.asking.channel_views.notice_on(channel, Suspension(ask))
         notices[channel] = {**suspension_replies.notice_json(notice), "cut": cut is not Cut.NOTHING}
     shown: suspension_replies.PreviewReply = {
         "ladder": ladder_json(ask),
@@ -158,7 +158,7 @@ async def page(
 ) -> Response:
     """Agents see their own questions, operators and admins all of them. The filters add up."""
     wanted = Filter(status, session_id, invocation_id, signal_id, channel, q or None)
-    found = await services.client_queries.suspensions(wanted, actor, before=place(cursor), limit=limit)
+    found = await services.asking.client_queries.suspensions(wanted, actor, before=place(cursor), limit=limit)
     more = None if found.after is None else cursor_after(*found.after)
     items = [suspension_replies.suspension_json(one) for one in found.suspensions]
     return reply(suspension_replies.SuspensionPage(items=items, next_cursor=more))
@@ -171,7 +171,7 @@ async def page(
 )
 async def show(services: Served, suspension_id: Id, actor: Caller) -> Response:
     """The whole record. For the key that asked it also has `resume`, `signal_payload` and `receipt`."""
-    return await _whole(services, await services.client_queries.suspension(suspension_id, actor), actor)
+    return await _whole(services, await services.asking.client_queries.suspension(suspension_id, actor), actor)
 
 
 @routes.get(
@@ -182,9 +182,9 @@ async def show(services: Served, suspension_id: Id, actor: Caller) -> Response:
 async def notice(services: Served, suspension_id: Id, actor: Caller) -> Response:
     """For clients that show questions to people themselves. Secrets and personal data are hidden as the redaction
     policy says."""
-    found = await services.client_queries.suspension(suspension_id, actor)
-    shown_there = await services.channel_views.whole_on(PAGE, found)
-    return reply(whole_notice_json(found, shown_there, services.responders, services.public_url))
+    found = await services.asking.client_queries.suspension(suspension_id, actor)
+    shown_there = await services.asking.channel_views.whole_on(PAGE, found)
+    return reply(whole_notice_json(found, shown_there, services.asking.responders, services.running.public_url))
 
 
 @routes.get(
@@ -195,7 +195,7 @@ async def notice(services: Served, suspension_id: Id, actor: Caller) -> Response
 async def timeline(services: Served, suspension_id: Id, actor: Caller) -> Response:
     """Events, attempts, notices with their tries and receipts, and callbacks. Start here if somebody says that no
     message came."""
-    return reply(timeline_json(await services.client_queries.story(suspension_id, actor)))
+    return reply(timeline_json(await services.asking.client_queries.story(suspension_id, actor)))
 
 
 @routes.get(
@@ -233,7 +233,7 @@ async def cancel(
     """By the key that asked, or an admin. Its notices are taken back, the agent is called back, and the intent is
     active again."""
     repeatable = await once(request, actor, key, shown)
-    return _shown(await services.engine.cancel(suspension_id, actor, body.reason, repeatable))
+    return _shown(await services.asking.engine.cancel(suspension_id, actor, body.reason, repeatable))
 
 
 @routes.post(
@@ -252,7 +252,7 @@ async def report_outcome(
     """By the key that asked, once, after the end. People see it on the page and in Slack's message. Whoever decided is
     told of a failure."""
     repeatable = await once(request, actor, key, shown)
-    return _shown(await services.engine.report(suspension_id, actor, body.report(actor.identity), repeatable))
+    return _shown(await services.asking.engine.report(suspension_id, actor, body.report(actor.identity), repeatable))
 
 
 @routes.post(
@@ -264,7 +264,7 @@ async def claim(services: Served, suspension_id: Id, actor: Operator, body: requ
     """Reminders and the next rungs wait until the claim ends. A claim answers nothing, and the question's end does not
     move."""
     duration = None if body.seconds is None else timedelta(seconds=body.seconds)
-    claimed = await services.engine.claim(suspension_id, actor, "api", duration)
+    claimed = await services.asking.engine.claim(suspension_id, actor, "api", duration)
     if not isinstance(claimed, Suspension):
         raise claimed.error
     return reply(suspension_replies.claim_json(claimed))
@@ -277,7 +277,7 @@ async def claim(services: Served, suspension_id: Id, actor: Operator, body: requ
 )
 async def release(services: Served, suspension_id: Id, actor: Operator) -> Response:
     """Whoever holds the claim gives it back. Attempts that became due meanwhile are sent at once, as one."""
-    return reply(suspension_replies.claim_json(await services.engine.release(suspension_id, actor)))
+    return reply(suspension_replies.claim_json(await services.asking.engine.release(suspension_id, actor)))
 
 
 async def _whole(services: Services, suspension: Suspension, actor: Caller) -> Response:
@@ -286,7 +286,7 @@ async def _whole(services: Services, suspension: Suspension, actor: Caller) -> R
     if suspension.ask.created_by != actor.key:
         return reply(written)
     own = {"resume": reply_of(ResumeReply, suspension.ask.resume), "signal_payload": recorded_payload(suspension)}
-    return reply({**written, **own, "receipt": await services.receipts.for_reader(suspension, actor)})
+    return reply({**written, **own, "receipt": await services.asking.receipts.for_reader(suspension, actor)})
 
 
 async def wait_for_end(
@@ -296,18 +296,18 @@ async def wait_for_end(
 
     Raises :class:`Unauthorized` once the caller's key is ``gone``.
     """
-    with services.hub.subscribe(suspension_id) as news:
+    with services.running.hub.subscribe(suspension_id) as news:
         try:
             async with asyncio.timeout(patience.total_seconds()):
                 while True:
                     news.clear()
-                    suspension = await services.client_queries.suspension(suspension_id, actor)
+                    suspension = await services.asking.client_queries.suspension(suspension_id, actor)
                     if not suspension.is_open:
                         return suspension
-                    await first_of(news, services.closing, gone)
+                    await first_of(news, services.running.closing, gone)
                     if gone.is_set():
                         raise Unauthorized("This API key has been revoked.")
-                    if services.closing.is_set():
+                    if services.running.closing.is_set():
                         return None
         except TimeoutError:
             return None
@@ -364,7 +364,9 @@ async def assign(
     """They are asked now, under the number of the attempt that is out. Only people of the directory and named keys can
     be given a question."""
     return _shown(
-        await services.collaboration.assign(suspension_id, actor, body.to, await once(request, actor, key, shown))
+        await services.asking.collaboration.assign(
+            suspension_id, actor, body.to, await once(request, actor, key, shown)
+        )
     )
 
 
@@ -382,7 +384,7 @@ async def clarify(
     """The agent gets the callback `clarification_requested`. The clock waits for it, for one interval and never over 24
     hours."""
     repeatable = await once(request, actor, key, shown)
-    return _shown(await services.collaboration.clarify(suspension_id, actor, body.question, repeatable))
+    return _shown(await services.asking.collaboration.clarify(suspension_id, actor, body.question, repeatable))
 
 
 @collaboration_routes.post(
@@ -401,7 +403,7 @@ async def clarification(
     """By the key that asked. People see the text below the question, and the times that remain move by what the clock
     has waited."""
     repeatable = await once(request, actor, key, shown)
-    return _shown(await services.collaboration.clarification(suspension_id, actor, body.text, repeatable))
+    return _shown(await services.asking.collaboration.clarification(suspension_id, actor, body.text, repeatable))
 
 
 def _shown(done: Suspension | Replayed) -> Response:

@@ -176,7 +176,7 @@ async def create(
     def written(made: Coordinator) -> tuple[int, str]:
         return 200, json_text(coordinator_json(made, made.granted_at))
 
-    made = await services.coordinators.create(body.wanted(), actor, await once(request, actor, key, written))
+    made = await services.openintent.coordinators.create(body.wanted(), actor, await once(request, actor, key, written))
     return replayed(made) if isinstance(made, Replayed) else _with_etag(made, made.granted_at)
 
 
@@ -192,8 +192,8 @@ async def page(
     offset: Offset = 0,
 ) -> Response:
     """Those that the caller may read."""
-    found = await services.coordinators.page(actor, limit=limit, offset=offset)
-    now = services.coordinators.clock.now()
+    found = await services.openintent.coordinators.page(actor, limit=limit, offset=offset)
+    now = services.openintent.coordinators.clock.now()
     return reply([coordinator_json(one, now) for one in found])
 
 
@@ -204,7 +204,9 @@ async def page(
 )
 async def show(services: Served, coordinator_id: Id, actor: Caller) -> Response:
     """As it stands at this moment."""
-    return _with_etag(await services.coordinators.get(coordinator_id, actor), services.coordinators.clock.now())
+    return _with_etag(
+        await services.openintent.coordinators.get(coordinator_id, actor), services.openintent.coordinators.clock.now()
+    )
 
 
 @routes.patch(
@@ -216,8 +218,8 @@ async def change(
     services: Served, coordinator_id: Id, actor: Agent, body: CoordinatorChangeBody, if_match: IfMatch
 ) -> Response:
     """By whoever may name one: the owner of the intent or of the portfolio, or an admin."""
-    after = await services.coordinators.change(coordinator_id, body.change(), actor, version(if_match))
-    return _with_etag(after, services.coordinators.clock.now())
+    after = await services.openintent.coordinators.change(coordinator_id, body.change(), actor, version(if_match))
+    return _with_etag(after, services.openintent.coordinators.clock.now())
 
 
 @routes.post(
@@ -227,7 +229,7 @@ async def change(
 )
 async def heartbeat(services: Served, coordinator_id: Id, actor: Agent) -> Response:
     """Two missed ones make it `unresponsive`."""
-    due = await services.coordinators.heartbeat(coordinator_id, actor)
+    due = await services.openintent.coordinators.heartbeat(coordinator_id, actor)
     return reply(HeartbeatReply(status="ok", next_heartbeat_at=instant(due)))
 
 
@@ -238,8 +240,8 @@ async def heartbeat(services: Served, coordinator_id: Id, actor: Agent) -> Respo
 )
 async def of_intent(services: Served, intent_id: Id, actor: Caller) -> Response:
     """As they stand at this moment."""
-    found = await services.coordinators.of_intent(intent_id, actor)
-    now = services.coordinators.clock.now()
+    found = await services.openintent.coordinators.of_intent(intent_id, actor)
+    now = services.openintent.coordinators.clock.now()
     return reply([coordinator_json(one, now) for one in found])
 
 

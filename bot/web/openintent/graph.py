@@ -152,18 +152,18 @@ async def create_child(
     key: IdempotencyKey = None,
 ) -> Response:
     """As `POST /intents`, with this intent as the parent."""
-    await services.intents.check(intent_id, actor)
+    await services.openintent.intents.check(intent_id, actor)
     if body.parent_intent_id not in (None, intent_id):
         raise InvalidRequest("The path names another parent.", path="parent_intent_id")
     wanted = replace(new_intent(body), parent_id=intent_id)
-    made = await services.intents.create(wanted, actor, await once(request, actor, key, created))
+    made = await services.openintent.intents.create(wanted, actor, await once(request, actor, key, created))
     return replayed(made) if isinstance(made, Replayed) else with_etag(made, 201)
 
 
 async def _list(
     services: Services, name: str, which: Around, intent_id: str, actor: Actor, limit: int, offset: int
 ) -> Response:
-    found = await services.graphs.around(intent_id, which, actor, limit=limit, offset=offset)
+    found = await services.openintent.graphs.around(intent_id, which, actor, limit=limit, offset=offset)
     return reply({name: [intent_json(shown) for shown in found.shown], "total": found.total})
 
 
@@ -240,7 +240,7 @@ async def graph(
     services: Served, intent_id: Id, actor: Caller, limit: MostNodes = 10_000, offset: Offset = 0
 ) -> Response:
     """For drawing it. Edges lead from a parent to its child, and from an intent to what it depends on."""
-    return reply(graph_json(await services.graphs.graph(intent_id, actor, limit=limit, offset=offset)))
+    return reply(graph_json(await services.openintent.graphs.graph(intent_id, actor, limit=limit, offset=offset)))
 
 
 @routes.get(
@@ -264,7 +264,9 @@ async def add_dependency(
     services: Served, intent_id: Id, actor: Agent, body: intent_bodies.DependencyBody, if_match: IfMatch
 ) -> Response:
     """A cycle is refused with 400 (RFC-0002). An active intent stays active, unless the other one is suspended."""
-    return with_etag(await services.graphs.add_dependency(intent_id, body.dependency_id, actor, version(if_match)))
+    return with_etag(
+        await services.openintent.graphs.add_dependency(intent_id, body.dependency_id, actor, version(if_match))
+    )
 
 
 @routes.delete(
@@ -276,4 +278,6 @@ async def remove_dependency(
     services: Served, intent_id: Id, dependency_id: Id, actor: Agent, if_match: IfMatch
 ) -> Response:
     """If nothing else holds the intent up, it is active again."""
-    return with_etag(await services.graphs.remove_dependency(intent_id, dependency_id, actor, version(if_match)))
+    return with_etag(
+        await services.openintent.graphs.remove_dependency(intent_id, dependency_id, actor, version(if_match))
+    )

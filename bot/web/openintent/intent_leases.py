@@ -88,7 +88,7 @@ async def page(
     offset: Offset = 0,
 ) -> Response:
     """Leases that were given back or ran out are listed too."""
-    found = await services.leases.page(intent_id, actor, limit=limit, offset=offset)
+    found = await services.openintent.leases.page(intent_id, actor, limit=limit, offset=offset)
     return reply(LeasePage(leases=[lease_json(one, request.url.path) for one in found]))
 
 
@@ -103,7 +103,7 @@ async def acquire(
     """A scope that somebody holds is 409. While the intent waits for a person its leases do not run out (RFC-0003,
     RFC-0025 §2)."""
     duration = timedelta(seconds=body.duration_seconds)
-    lease = await services.leases.acquire(intent_id, body.scope, duration, actor)
+    lease = await services.openintent.leases.acquire(intent_id, body.scope, duration, actor)
     return reply(lease_json(lease, request.url.path))
 
 
@@ -117,7 +117,7 @@ async def renew(
 ) -> Response:
     """By its holder."""
     duration = timedelta(seconds=body.duration_seconds)
-    lease = await services.leases.renew(intent_id, lease_id, duration, actor)
+    lease = await services.openintent.leases.renew(intent_id, lease_id, duration, actor)
     return reply(lease_json(lease, request.url.path))
 
 
@@ -128,4 +128,4 @@ async def renew(
 )
 async def release(services: Served, request: Request, intent_id: Id, lease_id: Id, actor: Agent) -> Response:
     """A lease that is over is 409."""
-    return reply(lease_json(await services.leases.release(intent_id, lease_id, actor), request.url.path))
+    return reply(lease_json(await services.openintent.leases.release(intent_id, lease_id, actor), request.url.path))

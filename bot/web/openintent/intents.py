@@ -65,7 +65,7 @@ async def create(
     services: Served, request: Request, actor: Agent, body: intent_bodies.IntentBody, key: IdempotencyKey = None
 ) -> Response:
     """Made as `draft` unless `status` says `active`. The caller's key owns it (RFC-0001)."""
-    made = await services.intents.create(new_intent(body), actor, await once(request, actor, key, created))
+    made = await services.openintent.intents.create(new_intent(body), actor, await once(request, actor, key, created))
     return replayed(made) if isinstance(made, Replayed) else with_etag(made, 201)
 
 
@@ -85,7 +85,7 @@ async def page(
     offset: Offset = 0,
 ) -> Response:
     """Agents see the intents that they own or are members of, operators and admins all of them."""
-    found = await services.intents.page(actor, status=status, limit=limit, offset=offset)
+    found = await services.openintent.intents.page(actor, status=status, limit=limit, offset=offset)
     return reply(intent_replies.IntentPage(intents=[intent_replies.intent_json(shown) for shown in found]))
 
 
@@ -96,7 +96,7 @@ async def page(
 )
 async def show(services: Served, intent_id: Id, actor: Caller) -> Response:
     """The mirror of the record is what the published client decides by."""
-    return with_etag(await services.intents.get(intent_id, actor))
+    return with_etag(await services.openintent.intents.get(intent_id, actor))
 
 
 @routes.post(
@@ -111,13 +111,13 @@ async def change_status(
     admin may abandon it; all else is 409 (RFC-0025 §2)."""
     wanted, expected = IntentStatus(body.status), version(if_match)
     if wanted is IntentStatus.SUSPENDED:
-        await services.client_steps.suspend(intent_id, actor, expected, body.reason)
-        return with_etag(await services.intents.get(intent_id, actor))
+        await services.openintent.client_steps.suspend(intent_id, actor, expected, body.reason)
+        return with_etag(await services.openintent.intents.get(intent_id, actor))
     if wanted is IntentStatus.ABANDONED and await _abandoned_while_it_waits(
         services, intent_id, actor, expected, body.reason
     ):
-        return with_etag(await services.intents.get(intent_id, actor))
-    shown = await services.intents.change_status(intent_id, wanted, actor, expected, reason=body.reason)
+        return with_etag(await services.openintent.intents.get(intent_id, actor))
+    shown = await services.openintent.intents.change_status(intent_id, wanted, actor, expected, reason=body.reason)
     return with_etag(shown)
 
 
@@ -125,8 +125,8 @@ async def _abandoned_while_it_waits(
     services: Services, intent_id: str, by: Actor, expected: int, reason: str | None
 ) -> bool:
     """An admin may give up what waits: for an answer, or for its record."""
-    given_up = await services.engine.abandon(intent_id, by, expected, reason)
-    return given_up or await services.client_steps.abandon(intent_id, by, expected, reason)
+    given_up = await services.asking.engine.abandon(intent_id, by, expected, reason)
+    return given_up or await services.openintent.client_steps.abandon(intent_id, by, expected, reason)
 
 
 @routes.post(
@@ -144,12 +144,12 @@ async def change_state(
     if body.patches is not None:
         patches = [patch.patch() for patch in body.patches]
         taken = take_record(patches)
-        if taken is not None and await services.client_steps.awaits_record(intent_id, actor):
+        if taken is not None and await services.openintent.client_steps.awaits_record(intent_id, actor):
             value, others, path = taken
-            await services.client_steps.open(intent_id, parse_record(value, path), others, actor, expected)
-            return with_etag(await services.intents.get(intent_id, actor))
-        return with_etag(await services.intents.patch_state(intent_id, patches, actor, expected))
-    return with_etag(await services.intents.replace_state(intent_id, body.state or {}, actor, expected))
+            await services.openintent.client_steps.open(intent_id, parse_record(value, path), others, actor, expected)
+            return with_etag(await services.openintent.intents.get(intent_id, actor))
+        return with_etag(await services.openintent.intents.patch_state(intent_id, patches, actor, expected))
+    return with_etag(await services.openintent.intents.replace_state(intent_id, body.state or {}, actor, expected))
 
 
 @routes.get(
@@ -170,7 +170,7 @@ async def events(
 ) -> Response:
     """Under `/api/v1` only types that the published client knows: it breaks on any other."""
     types = _types(event_type, request.url.path)
-    found = await services.intents.events(intent_id, actor, types=types, since=since, limit=limit)
+    found = await services.openintent.intents.events(intent_id, actor, types=types, since=since, limit=limit)
     return reply(intent_replies.EventPage(events=[intent_replies.event_json(line) for line in found]))
 
 
@@ -183,7 +183,7 @@ async def post_event(services: Served, intent_id: Id, actor: Agent, body: intent
     """For types of your own. The published client's `intent.suspended`, `intent.suspension_renotified` and
     `intent.suspension_escalated` are acknowledged; the server's own events count."""
     event = Event(body.event_type, body.payload or {}, actor.identity)
-    return reply(intent_replies.event_json(await services.intents.post_event(intent_id, event, actor)))
+    return reply(intent_replies.event_json(await services.openintent.intents.post_event(intent_id, event, actor)))
 
 
 def _types(wanted: str | None, path: str) -> list[str] | None:

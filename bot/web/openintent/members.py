@@ -52,7 +52,7 @@ class RemovedReply(Open):
 )
 async def page(services: Served, intent_id: Id, actor: Caller) -> Response:
     """Members work on the intent as its owner does, but may not end it or change its members."""
-    found = await services.members.of_intent(intent_id, actor)
+    found = await services.openintent.members.of_intent(intent_id, actor)
     return reply(IntentAgentPage(agents=[reply_of(IntentAgentReply, one) for one in found]))
 
 
@@ -63,7 +63,7 @@ async def page(services: Served, intent_id: Id, actor: Caller) -> Response:
 )
 async def add(services: Served, intent_id: Id, actor: Agent, body: intent_bodies.IntentAgentBody) -> Response:
     """By the owner or an admin. A member may not answer the intent's questions."""
-    member = await services.members.add(intent_id, body.agent_id, body.role, actor)
+    member = await services.openintent.members.add(intent_id, body.agent_id, body.role, actor)
     return reply(reply_of(IntentAgentReply, member))
 
 
@@ -74,5 +74,5 @@ async def add(services: Served, intent_id: Id, actor: Agent, body: intent_bodies
 )
 async def remove(services: Served, intent_id: Id, agent_id: AgentName, actor: Agent) -> Response:
     """By the owner or an admin."""
-    await services.members.remove(intent_id, agent_id, actor)
+    await services.openintent.members.remove(intent_id, agent_id, actor)
     return reply(RemovedReply(message="Agent removed from the intent."))

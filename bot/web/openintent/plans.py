@@ -45,7 +45,7 @@ async def create(
 ) -> Response:
     """It begins as `draft` (RFC-0012)."""
     again = await once(request, actor, key, _made)
-    made = await services.plans.create(body.intent_id, body.change(), actor, again)
+    made = await services.openintent.plans.create(body.intent_id, body.change(), actor, again)
     return replayed(made) if isinstance(made, Replayed) else _with_etag(made)
 
 
@@ -56,7 +56,7 @@ async def create(
 )
 async def show(services: Served, plan_id: Id, actor: Caller) -> Response:
     """`progress` is worked out when it is read, and names the tasks that wait for a person."""
-    return _with_etag(await services.plans.get(plan_id, actor))
+    return _with_etag(await services.openintent.plans.get(plan_id, actor))
 
 
 @routes.patch(
@@ -66,7 +66,9 @@ async def show(services: Served, plan_id: Id, actor: Caller) -> Response:
 )
 async def change(services: Served, plan_id: Id, actor: Agent, body: PlanBody, if_match: IfMatch) -> Response:
     """Moves that RFC-0012 does not know are 409."""
-    return _with_etag(await services.plans.change(plan_id, body.change(body.state), actor, version(if_match)))
+    return _with_etag(
+        await services.openintent.plans.change(plan_id, body.change(body.state), actor, version(if_match))
+    )
 
 
 @routes.get(
@@ -82,7 +84,7 @@ async def page(
     offset: Offset = 0,
 ) -> Response:
     """Each with its progress."""
-    found = await services.plans.of_intent(intent_id, actor, limit=limit, offset=offset)
+    found = await services.openintent.plans.of_intent(intent_id, actor, limit=limit, offset=offset)
     return reply([plan_json(one) for one in found])
 
 
@@ -107,9 +109,9 @@ async def reach(
 ) -> Response:
     """If `requires_approval`, the plan's intent is suspended with a question to approve. If somebody already waits
     there, 409 `already_suspended`."""
-    with services.tracing.asking(request.headers) as span:
+    with services.running.tracing.asking(request.headers) as span:
         again = await once(request, actor, key, _reached)
-        made = await services.checkpoints.make(plan_id, body.wanted(), actor, span.traceparent, again)
+        made = await services.openintent.checkpoints.make(plan_id, body.wanted(), actor, span.traceparent, again)
         if isinstance(made, Replayed):
             return replayed(made)
         if made.asked is not None:
@@ -161,14 +163,14 @@ async def _judge(
     body: ApprovalBody,
     key: str | None,
 ) -> Response:
-    checkpoint = await services.checkpoints.get(checkpoint_id, actor)
+    checkpoint = await services.openintent.checkpoints.get(checkpoint_id, actor)
 
     def judged(taken: Recorded | Counted) -> tuple[int, str]:
         return 200, json_text(checkpoint_json(ShownCheckpoint(checkpoint, taken.suspension)))
 
     again = await once(request, actor, key, judged)
     reason = body.reason or None
-    done = await services.checkpoints.answer(checkpoint, verdict, actor, reason, body.responded_by, again)
+    done = await services.openintent.checkpoints.answer(checkpoint, verdict, actor, reason, body.responded_by, again)
     if isinstance(done, Replayed):
         return replayed(done)
     return reply(checkpoint_json(ShownCheckpoint(checkpoint, accepted(done))))

@@ -152,7 +152,7 @@ async def create(
     services: Served, request: Request, actor: Agent, body: bodies.PortfolioBody, key: IdempotencyKey = None
 ) -> Response:
     """`governance.deadline` is the moment at which questions of its members end (RFC-0026 §2 rule 5)."""
-    made = await services.portfolios.create(body.wanted(), actor, await once(request, actor, key, _created))
+    made = await services.openintent.portfolios.create(body.wanted(), actor, await once(request, actor, key, _created))
     return replayed(made) if isinstance(made, Replayed) else reply(portfolio_json(made))
 
 
@@ -171,7 +171,9 @@ async def page(
     cursor: Cursor = None,
 ) -> Response:
     """With `created_by`, only that key's."""
-    found = await services.portfolios.page(actor, created_by=created_by, before=place(cursor), limit=limit + 1)
+    found = await services.openintent.portfolios.page(
+        actor, created_by=created_by, before=place(cursor), limit=limit + 1
+    )
     shown, last = found[:limit], found[min(limit, len(found)) - 1].portfolio if found else None
     more = cursor_after(last.created_at, last.id) if last is not None and len(found) > limit else None
     return reply(PortfolioPage(portfolios=[portfolio_json(one) for one in shown], next_cursor=more))
@@ -184,7 +186,7 @@ async def page(
 )
 async def show(services: Served, portfolio_id: Id, actor: Caller) -> Response:
     """`aggregate_status` is worked out when it is read."""
-    return reply(portfolio_json(await services.portfolios.get(portfolio_id, actor)))
+    return reply(portfolio_json(await services.openintent.portfolios.get(portfolio_id, actor)))
 
 
 @routes.patch(
@@ -194,7 +196,7 @@ async def show(services: Served, portfolio_id: Id, actor: Caller) -> Response:
 )
 async def change_status(services: Served, portfolio_id: Id, actor: Agent, body: bodies.PortfolioStatusBody) -> Response:
     """By its owner or an admin. It can't be undone."""
-    return reply(portfolio_json(await services.portfolios.end(portfolio_id, body.status, actor)))
+    return reply(portfolio_json(await services.openintent.portfolios.end(portfolio_id, body.status, actor)))
 
 
 @routes.post(
@@ -213,7 +215,7 @@ async def add(
     """By the portfolio's owner, who has to be able to read the intent."""
     again = await once(request, actor, key, _added)
     role, priority = body.role or MembershipRole.MEMBER, body.priority or 0
-    made = await services.portfolios.add(portfolio_id, body.intent_id, role, priority, actor, again)
+    made = await services.openintent.portfolios.add(portfolio_id, body.intent_id, role, priority, actor, again)
     return replayed(made) if isinstance(made, Replayed) else reply(reply_of(MembershipReply, made))
 
 
@@ -230,7 +232,7 @@ async def intents(
     offset: Offset = 0,
 ) -> Response:
     """`aggregate_status` counts all members, whether the caller may read them or not."""
-    found, members = await services.portfolios.intents(portfolio_id, actor, limit=limit, offset=offset)
+    found, members = await services.openintent.portfolios.intents(portfolio_id, actor, limit=limit, offset=offset)
     written = [intent_json(one) for one in found]
     return reply(PortfolioIntentPage(intents=written, aggregate_status=members_json(members)))
 
@@ -242,7 +244,7 @@ async def intents(
 )
 async def remove(services: Served, portfolio_id: Id, intent_id: Id, actor: Agent) -> Response:
     """By the portfolio's owner or an admin. The intent stays as it is."""
-    await services.portfolios.remove(portfolio_id, intent_id, actor)
+    await services.openintent.portfolios.remove(portfolio_id, intent_id, actor)
     return reply(IntentTakenOutReply(message="Intent removed from portfolio."))
 
 
@@ -253,7 +255,7 @@ async def remove(services: Served, portfolio_id: Id, intent_id: Id, actor: Agent
 )
 async def of_intent(services: Served, intent_id: Id, actor: Caller) -> Response:
     """Each with what its members come to."""
-    found = await services.portfolios.of_intent(intent_id, actor)
+    found = await services.openintent.portfolios.of_intent(intent_id, actor)
     return reply(PortfolioList(portfolios=[portfolio_json(one) for one in found]))
 
 

@@ -128,7 +128,9 @@ class AgentCallbackReply(Open):
 )
 async def put_policy(services: Served, intent_id: Id, actor: Agent, body: FailurePolicyBody) -> Response:
     """It replaces the policy that was there as a whole (RFC-0010)."""
-    return reply(failure_policy_json(await services.retrying.set_policy(intent_id, body.of(intent_id), actor)))
+    return reply(
+        failure_policy_json(await services.openintent.retrying.set_policy(intent_id, body.of(intent_id), actor))
+    )
 
 
 @routes.get(
@@ -138,7 +140,7 @@ async def put_policy(services: Served, intent_id: Id, actor: Agent, body: Failur
 )
 async def get_policy(services: Served, intent_id: Id, actor: Caller) -> Response:
     """404 if none has been set."""
-    return reply(failure_policy_json(await services.retrying.policy(intent_id, actor)))
+    return reply(failure_policy_json(await services.openintent.retrying.policy(intent_id, actor)))
 
 
 @routes.post(
@@ -152,7 +154,9 @@ async def record(
     """`retry_scheduled_at` in the reply says when; it is `null` if no retry is left. The policy's fallback agent takes
     over then."""
     failed = body.failed(_name_of(actor))
-    made = await services.retrying.record(intent_id, failed, actor, await once(request, actor, key, _recorded))
+    made = await services.openintent.retrying.record(
+        intent_id, failed, actor, await once(request, actor, key, _recorded)
+    )
     return replayed(made) if isinstance(made, Replayed) else reply(failure_json(made))
 
 
@@ -168,7 +172,7 @@ async def page(
     limit: Annotated[int, Query(ge=1, le=1000, description="How many failures at most.")] = 200,
 ) -> Response:
     """Each field stands there in snake case and in camel case."""
-    found = await services.retrying.failures(intent_id, actor, limit)
+    found = await services.openintent.retrying.failures(intent_id, actor, limit)
     return reply(FailurePage(failures=[failure_json(one) for one in found]))
 
 
@@ -179,7 +183,7 @@ async def page(
 )
 async def resolve(services: Served, intent_id: Id, failure_id: Id, actor: Agent) -> Response:
     """Resolved failures no longer count towards the threshold."""
-    return reply(failure_json(await services.retrying.resolve(intent_id, failure_id, actor)))
+    return reply(failure_json(await services.openintent.retrying.resolve(intent_id, failure_id, actor)))
 
 
 @routes.put(
@@ -189,7 +193,7 @@ async def resolve(services: Served, intent_id: Id, failure_id: Id, actor: Agent)
 )
 async def put_callback(services: Served, agent_id: AgentName, actor: Agent, body: AgentCallbackBody) -> Response:
     """By the agent itself or an admin. The agent's key needs a webhook secret."""
-    await services.client_queries.put_agent_callback(agent_id, body.url, actor)
+    await services.asking.client_queries.put_agent_callback(agent_id, body.url, actor)
     return reply(AgentCallbackReply(agent_id=agent_id, url=seen_by(actor, agent_id, body.url)))
 
 
@@ -200,7 +204,7 @@ async def put_callback(services: Served, agent_id: AgentName, actor: Agent, body
 )
 async def get_callback(services: Served, agent_id: AgentName, actor: Caller) -> Response:
     """For the agent itself, operators and admins."""
-    url = await services.client_queries.agent_callback(agent_id, actor)
+    url = await services.asking.client_queries.agent_callback(agent_id, actor)
     return reply(AgentCallbackReply(agent_id=agent_id, url=seen_by(actor, agent_id, url)))
 
 

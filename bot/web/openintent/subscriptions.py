@@ -78,7 +78,9 @@ async def subscribe(
     def made_json(made: Subscription) -> tuple[int, str]:
         return 200, json_text(subscription_json(made, actor))
 
-    made = await services.subscriptions.create(body.wanted(), actor, await once(request, actor, key, made_json))
+    made = await services.openintent.subscriptions.create(
+        body.wanted(), actor, await once(request, actor, key, made_json)
+    )
     return replayed(made) if isinstance(made, Replayed) else reply(subscription_json(made, actor))
 
 
@@ -100,7 +102,7 @@ async def page(
     cursor: Cursor = None,
 ) -> Response:
     """With the filters, only those of an intent or a portfolio."""
-    found = await services.subscriptions.page(
+    found = await services.openintent.subscriptions.page(
         actor, intent_id=intent_id, portfolio_id=portfolio_id, before=place(cursor), limit=limit + 1
     )
     more = cursor_after(found[limit - 1].created_at, found[limit - 1].id) if len(found) > limit else None
@@ -115,5 +117,5 @@ async def page(
 )
 async def unsubscribe(services: Served, subscription_id: Id, actor: Caller) -> Response:
     """By the subscriber or an admin."""
-    await services.subscriptions.remove(subscription_id, actor)
+    await services.openintent.subscriptions.remove(subscription_id, actor)
     return reply(UnsubscribedReply(message="Subscription removed."))

@@ -122,7 +122,7 @@ async def create(
 ) -> Response:
     """It begins as `pending` (RFC-0012)."""
     again = await once(request, actor, key, _created)
-    made = await services.tasks.create(body.intent_id, body.name, body.change(), actor, again)
+    made = await services.openintent.tasks.create(body.intent_id, body.name, body.change(), actor, again)
     return replayed(made) if isinstance(made, Replayed) else _with_etag(made)
 
 
@@ -133,7 +133,7 @@ async def create(
 )
 async def show(services: Served, task_id: Id, actor: Caller) -> Response:
     """With `suspended_intent_id` while its intent waits for a person."""
-    return _with_etag(await services.tasks.get(task_id, actor))
+    return _with_etag(await services.openintent.tasks.get(task_id, actor))
 
 
 @routes.post(
@@ -144,7 +144,7 @@ async def show(services: Served, task_id: Id, actor: Caller) -> Response:
 async def claim(services: Served, request: Request, task_id: Id, actor: Agent, key: IdempotencyKey = None) -> Response:
     """Only tasks that are `pending` or `ready`, and not meant for another agent. If an intent that it reads from waits
     for a person, 409 `upstream_intent_suspended` says until when."""
-    taken = await services.claims.claim(task_id, actor, await once(request, actor, key, _created))
+    taken = await services.openintent.claims.claim(task_id, actor, await once(request, actor, key, _created))
     return replayed(taken) if isinstance(taken, Replayed) else _with_etag(taken)
 
 
@@ -157,7 +157,9 @@ async def change(
     services: Served, task_id: Id, actor: Agent, body: task_bodies.TaskBody, if_match: IfMatch
 ) -> Response:
     """Move it forward, or write down what came of it. Moves that RFC-0012 does not know are 409."""
-    return _with_etag(await services.tasks.change(task_id, body.change(body.status), actor, version(if_match)))
+    return _with_etag(
+        await services.openintent.tasks.change(task_id, body.change(body.status), actor, version(if_match))
+    )
 
 
 @routes.get(
@@ -174,7 +176,7 @@ async def page(
     offset: Offset = 0,
 ) -> Response:
     """With `status`, only tasks that stand there."""
-    found = await services.tasks.of_intent(intent_id, actor, status=status, limit=limit, offset=offset)
+    found = await services.openintent.tasks.of_intent(intent_id, actor, status=status, limit=limit, offset=offset)
     return reply([task_json(one) for one in found])
 
 

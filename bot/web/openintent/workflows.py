@@ -279,7 +279,7 @@ async def create(
 ) -> Response:
     """Phases depend on each other by name, and read each other's outputs (RFC-0024). The published client has no call
     for this."""
-    made = await services.workflows.create(body.wanted(), actor, await once(request, actor, key, _created))
+    made = await services.openintent.workflows.create(body.wanted(), actor, await once(request, actor, key, _created))
     return replayed(made) if isinstance(made, Replayed) else reply(workflow_json(made))
 
 
@@ -288,7 +288,7 @@ async def create(
 )
 async def page(services: Served, actor: Caller, limit: Limit = 50, cursor: Cursor = None) -> Response:
     """Agents see their own, operators and admins all of them."""
-    found = await services.workflows.page(actor, before=place(cursor), limit=limit + 1)
+    found = await services.openintent.workflows.page(actor, before=place(cursor), limit=limit + 1)
     last = found[limit - 1].workflow if len(found) > limit else None
     after = None if last is None else cursor_after(last.created_at, last.id)
     return reply(WorkflowPage(items=[workflow_json(one) for one in found[:limit]], next_cursor=after))
@@ -301,7 +301,7 @@ async def page(services: Served, actor: Caller, limit: Limit = 50, cursor: Curso
 )
 async def show(services: Served, workflow_id: Id, actor: Caller) -> Response:
     """`progress` is worked out when it is read, and names the phases that wait for a person."""
-    return reply(workflow_json(await services.workflows.get(workflow_id, actor)))
+    return reply(workflow_json(await services.openintent.workflows.get(workflow_id, actor)))
 
 
 def _created(shown: ShownWorkflow) -> tuple[int, str]:

@@ -97,7 +97,9 @@ async def running(folder: Path, given: Mapping[str, Any]) -> AsyncIterator[Serve
     journal = Journal(service.transitions.observer, clock.now, schedule)
     service.transitions.observer = journal
     gate = Gate(build_app(service), journal.is_open, scheduler.wake)
-    people = People(service.engine, service.services.collaboration, service.transitions.responders, journal, schedule)
+    people = People(
+        service.engine, service.services.asking.collaboration, service.transitions.responders, journal, schedule
+    )
 
     async def act(due: Due) -> None:
         try:

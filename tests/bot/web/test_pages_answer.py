@@ -396,7 +396,7 @@ async def test_whoever_misses_something_asks_the_agent_back_and_sees_what_it_say
     assert await recorded(world, asked) is None
 
     agent = Actor("refund-agent", key="refund-agent")
-    await world.service.services.collaboration.clarification(asked.id, agent, "The one that was paid with.")
+    await world.service.services.asking.collaboration.clarification(asked.id, agent, "The one that was paid with.")
     page = await browser.get(link)
     assert "The agent: The one that was paid with." in page.text
     await browser.submit(choice="0")
@@ -416,7 +416,7 @@ async def test_a_question_back_needs_words_and_loses_none(world: World, words: s
 async def test_two_who_ask_back_at_once_are_told_of_each_other(world: World) -> None:
     asked, browser = await world.ask(), world.browser()
     await browser.get(await world.link_of(ALICE))
-    await world.service.services.collaboration.clarify(asked.id, Actor(BOB), "Why?")
+    await world.service.services.asking.collaboration.clarify(asked.id, Actor(BOB), "Why?")
     page = await browser.submit(do="clarify", clarify="Which card?")
     assert page.status == 409
     assert "bob@example.com has asked the agent back already." in page.text

@@ -198,7 +198,7 @@ async def test_the_inbox_says_that_new_notices_are_paused(world: World) -> None:
     await world.ask()
     browser = await world.signed_in(ALICE)
     assert "paused" not in (await browser.get("/inbox")).text
-    await world.service.services.pausing.pause(Actor("root"), None)
+    await world.service.services.running.pausing.pause(Actor("root"), None)
     page = await browser.get("/inbox")
     assert "New notices are paused since 2026-03-24 03:01 UTC" in page.text
     assert len(questions(page)) == 1

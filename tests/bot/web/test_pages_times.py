@@ -41,7 +41,7 @@ async def test_times_are_told_in_the_reader_s_zone_of_the_directory(tmp_path: Pa
 async def test_without_a_zone_every_time_is_in_utc_and_marked_for_the_script(world: World) -> None:
     asked = await world.ask()
     await world.engine.claim(asked.id, Actor(BOB), "slack")
-    await world.service.services.pausing.pause(Actor("root"), None)
+    await world.service.services.running.pausing.pause(Actor("root"), None)
     browser = await world.signed_in(ALICE)
     for place in ("/inbox", f"/q/{asked.ask.ref}", await world.link_of(ALICE)):
         page = await browser.get(place)
@@ -51,6 +51,6 @@ async def test_without_a_zone_every_time_is_in_utc_and_marked_for_the_script(wor
 
 async def test_while_the_agent_is_asked_back_the_time_it_has_is_marked_too(world: World) -> None:
     asked = await world.ask()
-    await world.service.services.collaboration.clarify(asked.id, Actor(BOB), "Which order?")
+    await world.service.services.asking.collaboration.clarify(asked.id, Actor(BOB), "Which order?")
     page = await (await world.signed_in(ALICE)).get(f"/q/{asked.ask.ref}")
     assert page.html.count("UTC") == page.html.count("data-utc") == 2

@@ -107,7 +107,7 @@ def described(folder: Path) -> Iterator[Described]:
         portal.wrap_async_context_manager(running(folder, database)) as world,
     ):
         ids = portal.call(furnish, world)
-        world.service.services.closing.set()
+        world.service.services.running.closing.set()
         yield Described(world, portal, ids, folder)
 
 

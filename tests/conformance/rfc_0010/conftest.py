@@ -17,7 +17,7 @@ async def room(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]
     """One for all tests of a module; delays are drawn without a spread."""
     folder = tmp_path_factory.mktemp("room")
     async with running(folder, f"sqlite+aiosqlite:///{folder}/handraise.db", api_keys=keys()) as world:
-        world.service.services.retrying.draw = lambda: 0.5
+        world.service.services.openintent.retrying.draw = lambda: 0.5
         yield world
 
 
@@ -25,7 +25,7 @@ async def room(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]
 async def any_world(tmp_path: Path, database_url: str) -> AsyncIterator[World]:
     """One on each database."""
     async with running(tmp_path, database_url, api_keys=keys()) as world:
-        world.service.services.retrying.draw = lambda: 0.5
+        world.service.services.openintent.retrying.draw = lambda: 0.5
         yield world
 
 

@@ -86,10 +86,10 @@ async def test_the_delays_of_the_service_differ(room: World) -> None:
     """By default they are drawn: agents that failed together do not come back together."""
     from random import random
 
-    drawn, room.service.services.retrying.draw = room.service.services.retrying.draw, random
+    drawn, room.service.services.openintent.retrying.draw = room.service.services.openintent.retrying.draw, random
     intent = await intent_with(room, strategy="fixed", base_delay_ms=100_000, max_delay_ms=200_000)
     try:
         waits = waits_of([await fail(room, intent, attempt_number=1) for _ in range(20)])
     finally:
-        room.service.services.retrying.draw = drawn
+        room.service.services.openintent.retrying.draw = drawn
     assert len(set(waits)) > 1 and all(one is not None and 90 <= one <= 110 for one in waits)

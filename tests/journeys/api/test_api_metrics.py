@@ -56,7 +56,9 @@ async def test_a_process_says_how_it_stands(world: World) -> None:
 async def test_of_several_processes_only_the_one_that_hears_counts(world: World) -> None:
     standing = {"slack": "connected", "mail_listener": "listening", "mail_poller": "standby"}
     service = world.service
-    monitored = Monitored(service.scrape, service.health, service.services.pausing, lambda: standing, lambda: False)
+    monitored = Monitored(
+        service.scrape, service.health, service.services.running.pausing, lambda: standing, lambda: False
+    )
     text = (await monitored.take())[0].decode()
     assert 'inbound_connected{way="slack"} 1.0' in text
     assert 'inbound_connected{way="mail_listener"} 1.0' in text

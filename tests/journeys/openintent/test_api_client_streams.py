@@ -152,6 +152,6 @@ async def test_a_stream_ends_with_its_key_and_with_the_service(tmp_path: Path, s
             async with asyncio.timeout(30):
                 assert [one async for one in stream] == []
         async with reading(world, AGENTS, "admin") as stream:
-            world.service.services.closing.set()
+            world.service.services.running.closing.set()
             async with asyncio.timeout(30):
                 assert [one async for one in stream] == []

@@ -50,7 +50,7 @@ async def test_a_draft_with_completed_dependencies_is_active_at_once(any_room: W
 async def test_whoever_follows_an_intent_hears_at_once_that_an_upstream_has_moved_it(any_room: World) -> None:
     upstream = await make(any_room)
     one = await waiting_for(any_room, upstream)
-    with any_room.service.services.hub.subscribe(one) as news:
+    with any_room.service.services.running.hub.subscribe(one) as news:
         await suspend(any_room, upstream)
         assert news.is_set()
     assert await status(any_room, one) == "blocked"

@@ -142,7 +142,7 @@ async def test_another_process_hears_of_it_within_a_second(any_world: World) -> 
 async def test_a_notice_held_by_a_process_that_has_not_heard_of_the_end_goes_out(any_world: World) -> None:
     """It decided to hold while the pause stood, and writes so after it was lifted."""
     world = any_world
-    here = world.service.services.pausing
+    here = world.service.services.running.pausing
     there = Pausing(world.service.database, world.service.engine._transitions, world.clock)
     world.service.relay.pausing = world.service.relay.tries.pausing = there
     await here.pause(Actor("root"), None)
