@@ -1,6 +1,6 @@
 """``handraise backup DIR`` and ``handraise restore DIR``: on the machine of the database, and not over HTTP.
 
-``backups`` does it, and is imported only then: it takes the store along.
+``backups`` does the work. It is imported only then, because it imports the store.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def restore(
 
 
 def _clean_up_at_sigterm() -> None:
-    """What is half made is taken away again, as it is at Ctrl-C: there is a secret key in it."""
+    """Removes an unfinished folder, as Ctrl-C does: it has a secret key in it."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
 
@@ -85,7 +85,7 @@ def _events(written: Manifest) -> str:
 
 
 def _counted(written: Manifest, seconds: float) -> dict[str, Any]:
-    """What the manifest says, without each file."""
+    """The manifest's figures, without the files."""
     names = ("made_at", "version", "schema", "secret_key", "verified", "moved_away", "bytes", "events", "intents")
     of_it = {name: getattr(written, name) for name in names}
     return {**of_it, "files": len(written.files), "seconds": round(seconds, 3)}

@@ -1,7 +1,7 @@
-"""``handraise mail`` and ``handraise slack``: what the channels show, and what came in that could not be read.
+"""``handraise mail`` and ``handraise slack``: previews of the channels, and mail that could not be read.
 
 ``mail preview`` writes every kind of mail as files in the configured looks. ``mail quarantine`` lists the mails that
-could not be read; it needs an admin's key. ``slack manifest`` prints what the Slack app is made from.
+could not be read; it needs an admin's key. ``slack manifest`` prints the Slack app's manifest.
 
 Source: API.md §9.
 """

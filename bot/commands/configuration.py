@@ -1,4 +1,4 @@
-"""``handraise check``: the configuration, read as `serve` reads it. It opens no database, and no connection."""
+"""``handraise check``: reads the configuration as `serve` does. It opens no database, and no connection."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""``handraise doctor``: look at everything that has to work, on this machine; or with ``--send`` ask one person.
+"""``handraise doctor``: checks everything that has to work, on this machine; or with ``--send`` asks one person.
 
-The checks read the configuration and look at database and vendors by themselves, so that they work before the first
-start too. They change nothing. ``--send`` is a client of the running service, as the other commands are.
+The checks read the configuration, the database and the vendors themselves, so that they work before the first start
+too. They change nothing. ``--send`` is a client of the running service, as the other commands are.
 
 Source: API.md §9; docs/decisions/0069.
 """

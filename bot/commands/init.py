@@ -1,4 +1,4 @@
-"""``handraise init``: a configuration to begin with. It asks at a terminal, or takes flags.
+"""``handraise init``: writes a first configuration. It asks at a terminal, or takes flags.
 
 ``making_configuration`` makes it, and is imported only then.
 """
@@ -83,7 +83,7 @@ def init(
 
 
 def _person(text: str) -> tuple[str, str]:
-    """``Alice <alice@example.com>``, or the address alone."""
+    """``Alice <alice@example.com>``, or only the address."""
     name, mail = named_mailbox(text)
     mail = mail or text.strip()  # with everything else that is wrong it is told when the file is checked
     if not mail:
@@ -92,7 +92,7 @@ def _person(text: str) -> tuple[str, str]:
 
 
 def _asked() -> FirstSettings:
-    """What somebody at a terminal wants. A value that can't be is asked for again."""
+    """The answers of a person at a terminal. An invalid value is asked for again."""
     from bot.commands.making_configuration import FirstSettings
     from bot.config import values
     from bot.vendors import email, pagerduty, slack

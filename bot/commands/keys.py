@@ -1,5 +1,5 @@
-"""``handraise keys``: make, renew and revoke API keys and webhook secrets. Opens the database, and prints each secret
-once. A service that runs need not be started again: it knows within five seconds."""
+"""``handraise keys``: make, renew and revoke API keys and webhook secrets. Opens the database, and prints each
+secret once. A running service needs no restart: it knows within five seconds."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _show_renewed(renewed: Renewed, *, as_json: bool) -> None:
 
 
 def _overlap(text: str) -> timedelta:
-    """How long ``24h``, ``30m``, ``7d`` or ``90`` (seconds) is."""
+    """The length of ``24h``, ``30m``, ``7d`` or ``90`` (seconds)."""
     found = re.fullmatch(r"([0-9]{1,8})([smhd]?)", text.strip().lower())
     length = timedelta(seconds=int(found[1]) * _SECONDS[found[2]]) if found else None
     if length is None or length > _LONGEST_OVERLAP:

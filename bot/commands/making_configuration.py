@@ -1,4 +1,4 @@
-"""Making a configuration: what ``handraise init`` writes. A file of its own, since it loads what reads it as well."""
+"""Making a configuration, for ``handraise init``. A file of its own, because it imports the configuration's reader."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PAGE = "docs/reference/configuration.md"
 
 @dataclass(frozen=True, slots=True)
 class FirstSettings:
-    """What the new file is to say; what is empty is left out, or stands there as an example behind a ``#``."""
+    """The values of the new file; an empty one is left out, or stands there as an example behind a ``#``."""
 
     people: Sequence[tuple[str, str]] = ()
     """Names and e-mail addresses; the first is the admin."""
@@ -47,7 +47,7 @@ class FirstSettings:
 
 @dataclass(frozen=True, slots=True)
 class FirstFile:
-    """The file's text, and what is shown once: the keys by name, and the agent's webhook secret."""
+    """The file's text, and the secrets that are shown once: the keys by name, and the agent's webhook secret."""
 
     text: str
     keys: Sequence[tuple[str, str]]
@@ -55,8 +55,8 @@ class FirstFile:
 
 
 def make(wanted: FirstSettings, path: Path) -> FirstFile:
-    """What ``path`` is to hold. Keys are new, and only their hashes stand in it. Raises :class:`InvalidConfiguration`
-    for what `serve` would not take."""
+    """The content for ``path``. Keys are new, and only their hashes are in it. Raises :class:`InvalidConfiguration`
+    if `serve` would refuse it."""
     secret, webhook_secret = secrets.token_hex(32), _webhook_secret()
     admin = wanted.people[0][1] if wanted.people else ADMIN
     keys = [(wanted.agent, new_api_key()), (admin, new_api_key())]
@@ -81,8 +81,8 @@ def make(wanted: FirstSettings, path: Path) -> FirstFile:
 
 
 def _kept_key(wanted: FirstSettings, path: Path) -> RootKey | None:
-    """The secret key that stands in the environment, or that a service has made here before: its database can be used
-    with no other. ``None`` if the file is to have one."""
+    """The secret key from the environment, or from a service that ran here before: its database needs that one.
+    ``None`` if the file should have a new one."""
     named = {name: os.environ[name] for name in _KEYS if name in os.environ}
     settings = settings_of({"database_url": wanted.database_url}, path, named)
     if settings.secret_key is not None:
@@ -91,7 +91,7 @@ def _kept_key(wanted: FirstSettings, path: Path) -> RootKey | None:
 
 
 def write(text: str, path: Path, *, over: bool) -> None:
-    """Write ``path``, mode 0600, whole or not at all; ``over`` what is there, if it may.
+    """Write ``path``, mode 0600, whole or not at all; ``over`` an existing file if allowed.
 
     Raises :class:`ConfigError`.
     """
@@ -124,7 +124,7 @@ def _webhook_secret() -> str:
 
 
 def _quoted(text: str) -> str:
-    """As YAML's double-quoted text: what can't be printed is escaped."""
+    """As YAML's double-quoted text: unprintable characters are escaped."""
     return yaml.safe_dump(text, default_style='"', allow_unicode=True, width=math.inf).rstrip("\n")
 
 

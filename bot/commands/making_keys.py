@@ -1,6 +1,6 @@
-"""Making keys: what ``handraise keys`` does to the database. A file of its own, since it loads all of the store.
+"""Making keys: the database work of ``handraise keys``. A file of its own, because it imports all of the store.
 
-A service that runs sees each change within five seconds.
+A running service sees each change within five seconds.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class NewKey:
-    """``secret`` and ``webhook_secret`` are known here alone, and once."""
+    """``secret`` and ``webhook_secret`` are known only here, and only once."""
 
     name: str
     roles: tuple[str, ...]
@@ -37,7 +37,7 @@ class NewKey:
 
 @dataclass(frozen=True, slots=True)
 class Renewed:
-    """``until`` is when the key before it ends, ``None`` for at once. ``in_file`` says that the one before is the
+    """``until`` is the end of the previous key, ``None`` for at once. ``in_file``: the previous one is the
     configuration's."""
 
     name: str
@@ -48,8 +48,8 @@ class Renewed:
 
 @dataclass(frozen=True, slots=True)
 class _Keys:
-    """The database with its schema ready, the root key, the configuration's keys by name, and whose each further
-    address is that somebody has there."""
+    """The database with its schema ready, the root key, the configuration's keys by name, and the owners of further
+    addresses."""
 
     database: Database
     root: RootKey
@@ -67,7 +67,7 @@ class _Keys:
         return cls(database, root, {entry.name: key_of_file(entry, root) for entry in settings.api_keys}, owners)
 
     def change(self, change: Callable[[Tx], T]) -> T:
-        """Do ``change`` in one transaction, while nobody else changes a key."""
+        """Run ``change`` in one transaction, while no other process changes a key."""
 
         def job(tx: Tx) -> T:
             api_keys.lock(tx)
@@ -83,9 +83,9 @@ class _Keys:
 
 
 def make(config: Path | None, name: str, roles: Sequence[str]) -> NewKey:
-    """A new key; under the name of one that was revoked, too, with a webhook secret of its own.
+    """A new key, with a webhook secret of its own; a revoked key's name may be used again.
 
-    Raises :class:`ConfigError` for a name that can't be a key's, and where there is a key of that name.
+    Raises :class:`ConfigError` for an invalid name, and if there is a key of that name.
     """
     name = _name(name)
     keys = _Keys.of(config)
@@ -129,8 +129,8 @@ def renew(config: Path | None, name: str) -> str:
 
 
 def renew_api_key(config: Path | None, name: str, overlap: timedelta) -> Renewed:
-    """A new key for the same name; the one before stays valid for ``overlap``. A key of the configuration is replaced
-    as well: the row stands above the file. Raises :class:`ConfigError` if there is none of that name."""
+    """A new key for the same name; the previous one stays valid for ``overlap``. A key of the configuration is
+    replaced as well: the row takes precedence. Raises :class:`ConfigError` if there is none of that name."""
     name = _name(name)
     keys = _Keys.of(config)
     secret, now = new_api_key(), datetime.now(UTC)
@@ -166,7 +166,7 @@ def revoke(config: Path | None, name: str) -> datetime:
 
 
 def known(config: Path | None) -> list[tuple[str, str, str]]:
-    """Every key's name, its roles, and where it is kept, or that it is revoked."""
+    """Every key's name, its roles, and its place or that it is revoked."""
     keys, now = _Keys.of(config), datetime.now(UTC)
     with keys.database.engine.connect() as conn:
         stored = {key.name: key for key in api_keys.every(conn)}
@@ -175,8 +175,8 @@ def known(config: Path | None) -> list[tuple[str, str, str]]:
 
 
 def hashed(config: Path | None, key: str) -> tuple[str, str | None]:
-    """What stands for ``key`` as its ``key_hash``, and a warning if the key is none. Off loopback that raises
-    :class:`ConfigError`: a hash does not tell what it is of."""
+    """The ``key_hash`` of ``key``, and a warning if it is not a key. Off loopback that raises :class:`ConfigError`:
+    a hash does not show what it was made of."""
     settings, _ = settings_and_folder(config)
     why = why_weak_key(key)
     warning = None if why is None else f"The key {why}. `handraise keys create NAME --role ROLE` makes one."

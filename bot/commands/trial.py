@@ -1,4 +1,4 @@
-"""A trial: one real question to one person, through the running service, for ``handraise doctor --send``.
+"""A trial for ``handraise doctor --send``: one real question to one person, through the running service.
 
 It says where the question went, waits for the answer and prints it. Ctrl-C cancels the question. It is asked once and
 ends by itself after :data:`SECONDS`.
@@ -24,7 +24,7 @@ _STOPPED = 130
 
 
 def ask_one_person(who: str, channel: str | None, *, as_json: bool) -> None:
-    """Exit status 0 once they have answered, 1 if they have not, were not reached or the service refuses."""
+    """Exit status 0 once they have answered; 1 if they have not, were not reached or the service refuses."""
     client = Client()
     body = {
         "question": QUESTION,
@@ -79,7 +79,7 @@ def _wait(client: Client, asked: dict[str, Any], *, as_json: bool) -> None:
 
 
 def _deliveries(client: Client, suspension_id: str) -> list[dict[str, Any]]:
-    """What was sent, once that is settled; as it stands if the question has ended meanwhile."""
+    """The settled deliveries; the current ones if the question has ended meanwhile."""
     while True:
         items = client.get(f"/v1/suspensions/{suspension_id}/timeline")["items"]
         sent = [one for one in items if one["kind"] == "delivery"]

@@ -1,7 +1,7 @@
-"""``handraise demo``: the service, a pretend Slack, mailbox and pager in one page, and an agent that waits.
+"""``handraise demo``: the service, a pretend Slack, mailbox and pager on one page, and agents that wait.
 
-Service, sandbox and agents are processes of their own on loopback; whatever they keep is in a folder that goes with
-them. Answers enter as signed Slack payloads, signed mails and signed webhooks, as they would in earnest.
+Service, sandbox and agents are processes of their own on loopback, with a temporary folder for their data. Answers
+enter as signed Slack payloads, signed mails and signed webhooks, as in production.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from bot.demo.stage import DemoFailed
 def run(*, fast: bool, auto: bool) -> int:
     """Play the demo until it is over or interrupted.
 
-    Returns the exit status: 1 where something failed, and for ``auto`` if it was interrupted, else 0.
+    Returns the exit status: 1 if something failed, or if ``auto`` was interrupted, else 0.
     """
     playing = automatic(AUTO) if auto else interactive(FAST if fast else AN_HOUR)
     try:
@@ -37,7 +37,7 @@ def run(*, fast: bool, auto: bool) -> int:
 
 
 async def _until_interrupted(playing: Coroutine[Any, Any, int]) -> int:
-    """Ctrl-C, a closed terminal and SIGTERM end it; a second one does not cut the clearing up short."""
+    """Ctrl-C, a closed terminal and SIGTERM end it; a second one does not cut the cleanup short."""
     task = asyncio.create_task(playing)
 
     def interrupt() -> None:

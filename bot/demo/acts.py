@@ -1,4 +1,4 @@
-"""Acts of the demo, the two ways to play it: with somebody at the page, or by itself."""
+"""Acts of the demo, the two ways to play it: with a person at the page, or by itself."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ AUTO_SECONDS = 50.0
 
 
 async def interactive(interval: int) -> int:
-    """One agent waits already; others come when somebody presses their button on the page. Ends when cancelled.
+    """One agent waits already; others start when their button is pressed on the page. Ends when cancelled.
 
-    Where hours are seconds, the first one waits until somebody looks: its ladder would be over before.
+    If hours are seconds, the first one waits until the page is looked at: its ladder would be over before.
     """
     async with _show(interval) as show:
         if interval < AN_HOUR:
@@ -37,7 +37,7 @@ async def interactive(interval: int) -> int:
 
 
 async def agents_on_demand(show: Show, *, when_opened: bool = False) -> None:
-    """Agents for whatever is pressed on the page, and one to begin with: at once, or ``when_opened``."""
+    """An agent for each button pressed on the page, and a first one: at once, or ``when_opened``."""
     await show.connected()
     try:
         async with asyncio.TaskGroup() as agents:
@@ -61,7 +61,7 @@ async def _silences(show: Show) -> None:
 
 
 async def automatic(interval: int) -> int:
-    """Nobody is there. 0 only if every agent was called back as it should be."""
+    """Without a person. 0 only if every agent was called back as it should be."""
     play: Play | None = None
     try:
         async with asyncio.timeout(AUTO_SECONDS), _show(interval) as show:
@@ -79,7 +79,7 @@ async def automatic(interval: int) -> int:
 
 @asynccontextmanager
 async def _show(interval: int) -> AsyncIterator[Show]:
-    """The stage is set, and it is said where to look."""
+    """Sets the stage, and prints where to look."""
     say(faint("Starting the service, a Slack, a mailbox and a pager …"))
     with tempfile.TemporaryDirectory(prefix="handraise-demo-") as folder:
         async with staged(Path(folder)) as stage:
@@ -89,7 +89,7 @@ async def _show(interval: int) -> AsyncIterator[Show]:
 
 
 async def while_it_stands(show: Show, playing: Coroutine[Any, Any, None]) -> None:
-    """Play, and tell what happens, until the play is over; raises :class:`DemoFailed` if a process is gone."""
+    """Play, and print what happens, until the play is over; raises :class:`DemoFailed` if a process is gone."""
     tasks = [asyncio.create_task(one) for one in (playing, show.tell_events(), show.tell_page(), show.stage.broken())]
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

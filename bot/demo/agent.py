@@ -1,7 +1,7 @@
-"""One sample agent as a process of its own: ``python -m bot.demo.agent refund``.
+"""One sample agent as its own process: ``python -m bot.demo.agent refund``.
 
-It asks, yields, and goes on when it is called back; in between it holds nothing open but the receiver of that call.
-What it does is told in lines of JSON on standard output: ``asked``, then ``resumed``.
+It asks, yields, and goes on when it is called back; in between only the receiver of that call is open. It prints lines
+of JSON on standard output: ``asked``, then ``resumed``.
 
 Environment: ``HANDRAISE_URL`` and ``HANDRAISE_API_KEY`` as for every agent, and ``HANDRAISE_CALLBACK_SECRET``.
 """
@@ -39,7 +39,7 @@ AN_HOUR = 3600
 
 
 class Receiver:
-    """Where the agent is called back. Whatever is not signed with its secret is nobody's business."""
+    """Receives the agent's callbacks. A request that is not signed with its secret is refused."""
 
     def __init__(self, secret: str) -> None:
         self._secret = secret

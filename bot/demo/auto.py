@@ -1,6 +1,6 @@
 """The demo played by itself: four agents, four ways to an end, and whether each ended as it should.
 
-The person at the sandbox's page sees what it shows and presses what is there, and knows nothing of the API.
+The simulated person only sees and presses what is on the sandbox's page, and knows nothing of the API.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ class Player:
     page: httpx.AsyncClient
 
     async def click_in_slack(self, question: str, label: str) -> None:
-        """Press the button ``label`` below ``question``, as soon as it is there."""
+        """Press the button ``label`` below ``question``, once it is there."""
         await self._do("/slack/click", await self._seen(lambda world: _button(world, question, label)))
 
     async def reply_by_mail(self, question: str, text: str) -> None:
-        """Reply to the mail that asks ``question``, as soon as it has come."""
+        """Reply to the mail that asks ``question``, once it has come."""
         mail = await self._seen(lambda world: _with(world["mail"], "subject", question))
         await self._do(f"/mail/{mail['id']}/reply", {"text": text})
 
     async def note_on_pager(self, question: str, text: str) -> None:
-        """Add a note to the incident that asks ``question``, as soon as the pager goes off."""
+        """Add a note to the incident that asks ``question``, once the pager goes off."""
         incident = await self._seen(lambda world: _with(world["pager"], "title", question))
         await self._do(f"/pager/{incident['id']}/note", {"text": text})
 
@@ -86,7 +86,7 @@ PATIENT = 15
 
 @dataclass(frozen=True, slots=True)
 class ExpectedEnding:
-    """What the agent has to be told in the end."""
+    """The expected content of the agent's callback."""
 
     value: JsonValue
     resolution: str
@@ -99,7 +99,7 @@ Act = Callable[[Player, str], Coroutine[Any, Any, None]]
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A question, what the person does about it (``None``: nothing), and how it has to end."""
+    """A question, the person's reaction (``None``: nothing), and the expected ending."""
 
     sample: Sample
     act: Act | None
@@ -132,7 +132,7 @@ SCENES = (
 
 @dataclass(slots=True)
 class Play:
-    """Every scene at once. :meth:`problems` is what is wrong by now, one line for each agent."""
+    """All scenes at once. :meth:`problems` are the current problems, one line for each agent."""
 
     show: Show
     scenes: tuple[Scene, ...] = SCENES
@@ -145,7 +145,7 @@ class Play:
         await asyncio.gather(*(self._scene(scene, person) for scene in self.scenes))
 
     async def _scene(self, scene: Scene, person: Player) -> None:
-        """Whatever goes wrong in one scene leaves the others alone."""
+        """A failure in one scene leaves the others alone."""
         name, question = scene.sample.name, scene.sample.question
         try:
             async with asyncio.TaskGroup() as together:
@@ -165,7 +165,7 @@ class Play:
 
 
 def problem(card: Card | None, ending: ExpectedEnding) -> str | None:
-    """What is wrong with how the agent of ``card`` was called back; ``None`` if nothing is."""
+    """The problem with the callback to the agent of ``card``; ``None`` if there is none."""
     if card is None or card.resumed is None:
         return "it was not called back in time"
     got = ExpectedEnding(**{part: card.resumed[part] for part in ("value", "resolution", "channel", "responded_by")})

@@ -12,7 +12,7 @@ from bot.demo.samples import ON_THE_PAGE, Sample
 
 @dataclass(slots=True)
 class Card:
-    """One agent with one question, and how far it has come."""
+    """One agent with one question, and its progress."""
 
     number: int
     sample: Sample
@@ -36,7 +36,7 @@ class Board:
         return card
 
     def note(self, event: Mapping[str, Any]) -> None:
-        """Keep what an event of the service's log changes: the attempt, who is on it, and when the rest is due."""
+        """Apply an event of the service's log: the attempt, who is on it, and when the rest is due."""
         intent, payload = event["intent_id"], event["payload"]
         match event["event_type"]:
             case "intent.suspended" | "intent.suspension_renotified":
@@ -50,7 +50,7 @@ class Board:
                 self._moved[intent] = moved + timedelta(seconds=payload["shift_seconds"])
 
     def as_json(self, names: Mapping[str, str]) -> dict[str, Any]:
-        """What the sandbox's ``PUT /board`` takes; ``names`` are the people by their identity."""
+        """The body for the sandbox's ``PUT /board``; ``names`` are the people by their identity."""
         samples = [{"name": one.name, "label": one.button, "question": one.question} for one in ON_THE_PAGE]
         return {"samples": samples, "agents": [self._card(card, names) for card in reversed(self.cards)]}
 
@@ -74,7 +74,7 @@ class Board:
 
 
 def _rung(rung: Mapping[str, Any], attempt: int, moved: timedelta) -> dict[str, Any]:
-    """One rung of the ladder as of ``attempt``; what is still to come is due ``moved`` later than was agreed."""
+    """One rung of the ladder at ``attempt``; future ones are due ``moved`` later than agreed."""
     asked = rung["attempt"] <= attempt
     due_at = datetime.fromisoformat(rung["due_at"]) + (timedelta() if asked else moved)
     return {**rung, "asked": asked, "due_at": due_at.isoformat()}

@@ -20,11 +20,11 @@ MAIL_THEN_PAGER = (*MAIL_SECOND, EscalationRung(attempt=3, channel_hint="pagerdu
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One question of one agent. ``button`` is what the page calls it; the rest is the SDK's. ``action`` is what an
-    answer sets free: people are shown it.
+    """One question of one agent. ``button`` is its label on the page; the rest is the SDK's. ``action`` is the action
+    that an answer releases: people are shown it.
 
-    ``attempts`` are asked an interval apart, of at most ``longest_interval`` seconds if that is given; after the
-    last one the agent goes on with ``fallback``, or stops if there is none.
+    ``attempts`` are asked an interval apart, of at most ``longest_interval`` seconds if that is given; after the last
+    one the agent goes on with ``fallback``, or stops if there is none.
     """
 
     name: str

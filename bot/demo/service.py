@@ -1,8 +1,8 @@
 """The demo's service as a process: ``python -m bot.demo.service --config handraise.yaml``.
 
-It is ``handraise serve`` with one door more, for the button "nobody answers": the time until one question's next step
-passes. Nothing is made up. The question's remaining times move towards now, as after an outage they move away from it,
-and the service's own clock then finds the next attempt due. The service itself has no such door.
+It is ``handraise serve`` with one route more, for the button "nobody answers": it lets the time until one question's
+next step pass. Nothing is faked. The question's remaining times move towards now, as an outage moves them away from it,
+and the service's own clock then finds the next attempt due. The service itself has no such route.
 
 Source: docs/decisions/0030-the-demo-lets-an-hour-pass.md.
 """
@@ -47,8 +47,8 @@ class SilenceBody(BaseModel):
 
 
 def add_door(app: FastAPI, service: Service) -> None:
-    """``POST /demo/silence`` with ``{"ref": …}``, for operators' keys: 200 with ``passed_seconds``, 404 for a question
-    that is unknown, and the truth about one that has ended."""
+    """``POST /demo/silence`` with ``{"ref": …}``, for operators' keys: 200 with ``passed_seconds``, 404 for an
+    unknown question, and how it ended for one that has ended."""
     routes = APIRouter(route_class=KeyedRoute, include_in_schema=False)
 
     @routes.post(PATH)
@@ -61,7 +61,7 @@ def add_door(app: FastAPI, service: Service) -> None:
 async def let_silence_pass(service: Service, ref: str) -> timedelta:
     """Let the time until the next step of the question ``ref`` pass; returns how much that was.
 
-    Raises :class:`NotFound`, or the truth about a question that has ended.
+    Raises :class:`NotFound`, or the error of a question that has ended.
     """
     found = await service.engine.queries.find(ref)
     if found is None:
@@ -81,7 +81,7 @@ async def let_silence_pass(service: Service, ref: str) -> timedelta:
 
 
 def until_next_step(suspension: Suspension, now: datetime) -> timedelta:
-    """How long nobody has to answer for something to happen; zero if that is due, or if nothing ever is."""
+    """How long nobody must answer for something to happen; zero if it is due, or if nothing ever is."""
     if suspension.asks_back is not None:
         step = suspension.look_at
     elif (due := next_attempt_at(suspension)) is not None:

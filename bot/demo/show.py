@@ -1,4 +1,4 @@
-"""The show: agents ask, and whatever happens is told in the terminal and on the page as it happens.
+"""The show: agents ask, and every event is shown in the terminal and on the page as it happens.
 
 The service's events come over its SSE stream. Source: API.md §5; the WHATWG's server-sent events.
 """
@@ -28,9 +28,9 @@ _PAUSE = 0.2
 
 
 async def follow(url: str, api_key: str, connected: Callable[[], None]) -> AsyncIterator[dict[str, Any]]:
-    """Every event from now on, none twice. ``connected`` is called when nothing more can be missed.
+    """Every event from now on, none twice. ``connected`` is called when no further event can be missed.
 
-    A lost connection is taken up again behind the last event; whether the service is still alive is for others to see.
+    A lost connection is resumed behind the last event; others watch whether the service is still alive.
     """
     headers = {"X-API-Key": api_key}
     timeout = httpx.Timeout(5, read=None)
@@ -64,7 +64,7 @@ NAMES = {YOU.email: YOU.name}
 
 @dataclass(slots=True)
 class Show:
-    """``interval`` is what the agents wait between attempts, in seconds."""
+    """``interval`` is the agents' time between attempts, in seconds."""
 
     stage: DemoStage
     interval: int
@@ -90,9 +90,9 @@ class Show:
         await self._connected.wait()
 
     async def tell_page(self) -> None:
-        """Bring the page's strip up to date whenever something has changed.
+        """Update the page's strip whenever something has changed.
 
-        Whether the sandbox is still alive is for the stage to see.
+        The stage watches whether the sandbox is still alive.
         """
         while True:
             self._changed.clear()
@@ -104,9 +104,9 @@ class Show:
     # --- Agents ---------------------------------------------------------------------------------------------------
 
     async def ask(self, sample: Sample, attempts: int | None = None) -> Card:
-        """Start an agent with this question and stay with it until it is called back.
+        """Start an agent with this question and wait until it is called back.
 
-        Raises :class:`DemoFailed` if the agent ends without having been.
+        Raises :class:`DemoFailed` if the agent ends before.
         """
         card = self.board.add(sample)
         self._changed.set()

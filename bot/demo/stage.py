@@ -1,6 +1,5 @@
-"""The stage of the demo: the sandbox and the service, each a process of its own with its configuration, and agents that
-come when they are called. All are watched, and ended with the demo. Nobody else's process is touched.
-"""
+"""The stage of the demo: the sandbox and the service, each a process of its own with its configuration, and agents
+on demand. All are watched, and ended with the demo. No other process is touched."""
 
 from __future__ import annotations
 
@@ -30,7 +29,7 @@ _LONGEST_LINE = 1024 * 1024
 
 
 class DemoFailed(Exception):
-    """The demo can't go on; the text says what happened and shows what it can of why."""
+    """The demo can't go on; the text says what happened and, as far as known, why."""
 
 
 @dataclass(slots=True)
@@ -42,7 +41,7 @@ class Child:
     log: Path
 
     async def said(self) -> AsyncIterator[dict[str, Any]]:
-        """What it tells in lines of JSON until it ends; other lines go to its log."""
+        """Its lines of JSON until it ends; other lines go to its log."""
         assert self.process.stdout is not None  # noqa: S101 (every child has a pipe)
         async for line in self.process.stdout:
             try:
@@ -56,11 +55,11 @@ class Child:
                     log.write(line)
 
     async def ended(self) -> int:
-        """Wait for its end; the status is negative where a signal ended it."""
+        """Wait for its end; the status is negative if a signal ended it."""
         return await self.process.wait()
 
     def failure(self) -> DemoFailed:
-        """What to say about a process that should still run, or ended badly."""
+        """The error about a process that should still run, or ended badly."""
         status = self.process.returncode
         how = f"was ended by signal {-status}" if status is not None and status < 0 else f"ended with status {status}"
         return DemoFailed(f"The {self.name} {how}. Its last lines:\n{self.last_lines()}")
@@ -70,7 +69,7 @@ class Child:
         return "\n".join(f"  {line}" for line in lines) or "  (it wrote nothing)"
 
     async def stop(self) -> None:
-        """Ask it to end, and end it if it does not."""
+        """Ask it to end, and kill it if it does not."""
         if self.process.returncode is not None:
             return
         with contextlib.suppress(ProcessLookupError):
@@ -85,7 +84,7 @@ class Child:
 
 @dataclass(slots=True)
 class Children:
-    """They run in ``folder``, where their logs are too."""
+    """They run in ``folder``, with their logs."""
 
     folder: Path
     _all: list[Child] = field(default_factory=list)
@@ -93,7 +92,7 @@ class Children:
     async def start(
         self, name: str, module: str, *arguments: str, environment: Mapping[str, str] | None = None
     ) -> Child:
-        """``python -m module arguments``, in a session of its own, so that Ctrl-C reaches the demo alone."""
+        """``python -m module arguments``, in a session of its own, so that Ctrl-C reaches only the demo."""
         log = self.folder / f"{len(self._all)}-{name}.log"
         with log.open("ab") as errors:
             process = await asyncio.create_subprocess_exec(
@@ -119,7 +118,7 @@ class Children:
 
 
 def _environment() -> dict[str, str]:
-    """Ours, without what would configure another Handraise or lead loopback calls through a proxy."""
+    """Ours, without variables that would configure another Handraise or send loopback calls through a proxy."""
     unwanted = ("HANDRAISE_", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
     kept = {name: value for name, value in os.environ.items() if not name.upper().startswith(unwanted)}
     return {**kept, "PYTHONUNBUFFERED": "1"}
@@ -127,7 +126,7 @@ def _environment() -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class AgentKey:
-    """What an agent needs to ask, and to know that a callback is ours."""
+    """An agent's key to ask with, and its secret to verify callbacks."""
 
     api_key: str
     callback_secret: str
@@ -135,7 +134,7 @@ class AgentKey:
 
 @dataclass(frozen=True, slots=True)
 class DemoKeys:
-    """Of everybody who talks to the service's API: the agents by name, and the one who watches."""
+    """The keys for the service's API: the agents' by name, and the watcher's."""
 
     agents: Mapping[str, AgentKey]
     operator: str
@@ -149,7 +148,7 @@ class DemoKeys:
 
 
 def write_config(folder: Path, port: int, keys: DemoKeys, world: Mapping[str, Any]) -> Path:
-    """``handraise.yaml`` in ``folder``, readable by its owner alone. ``world`` is the sandbox's part of it."""
+    """``handraise.yaml`` in ``folder``, readable only by its owner. ``world`` is the sandbox's part of it."""
     api_keys: list[dict[str, Any]] = [
         {"name": name, "key": key.api_key, "roles": ["agent"], "webhook_secrets": [key.callback_secret]}
         for name, key in keys.agents.items()
@@ -181,7 +180,7 @@ _LOOK_AGAIN = 0.05
 
 @dataclass(slots=True)
 class DemoStage:
-    """Everything that stands when the curtain rises. ``page`` is the sandbox's page, signed in."""
+    """The running stage. ``page`` is the sandbox's page, signed in."""
 
     children: Children
     keys: DemoKeys
@@ -224,7 +223,7 @@ class DemoStage:
         raise watching[done.pop()].failure()
 
     def listen(self, told: AsyncIterator[dict[str, Any]]) -> None:
-        """Keep reading what both say: a pipe that nobody reads would stop them."""
+        """Keep reading the output of both: a full pipe would stop them."""
         self._listening += [asyncio.create_task(self._take(told)), asyncio.create_task(_drain(self.service))]
 
     async def _take(self, told: AsyncIterator[dict[str, Any]]) -> None:
@@ -240,7 +239,7 @@ class DemoStage:
     async def let_silence_pass(self, ref: str) -> None:
         """Have the service let the time until the next step of this question pass; one that has ended stays as it is.
 
-        Raises :class:`DemoFailed` if the service refuses it otherwise.
+        Raises :class:`DemoFailed` if the service refuses it for another reason.
         """
         headers = {"X-API-Key": self.keys.operator}
         async with httpx.AsyncClient(base_url=self.service_url, trust_env=False, timeout=10) as client:
@@ -283,7 +282,7 @@ async def staged(folder: Path) -> AsyncIterator[DemoStage]:
 
 
 async def _first(told: AsyncIterator[dict[str, Any]], child: Child) -> Mapping[str, Any]:
-    """The first thing it says, which is that it is ready."""
+    """Its first line, which says that it is ready."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(READY_SECONDS):
             async for ready in told:

@@ -1,4 +1,4 @@
-"""The transcript at the terminal: one line for whatever happens. Pure."""
+"""The transcript at the terminal: one line for each event. Pure."""
 
 from __future__ import annotations
 
@@ -17,14 +17,13 @@ _LONGEST_VALUE = 120
 
 @dataclass(slots=True)
 class Transcript:
-    """``names`` are the people by their identity. Remembers which intent is whose."""
+    """``names`` are the people by their identity. Remembers the agent of each intent."""
 
     names: Mapping[str, str]
     _agents: dict[str, str] = field(default_factory=dict)
 
     def event(self, event: Mapping[str, Any]) -> tuple[str, str] | None:
-        """Whom it is about and what happened, for an event of the service's log; ``None`` if it goes without
-        saying."""
+        """The agent and what happened, for an event of the service's log; ``None`` if it needs no line."""
         intent, payload = event["intent_id"], event["payload"]
         if event["event_type"] == "intent.suspended":
             self._agents[intent] = event["actor"]
@@ -58,7 +57,7 @@ class Transcript:
         return said
 
     def resumed(self, told: Mapping[str, Any]) -> str:
-        """The agent's own words once it was called back: what it goes on with, from whom, and after how long."""
+        """The agent's own words after its callback: its result, from whom, and after how long."""
         after = duration(told["seconds"])
         if told["resolution"] == "responded":
             return (

@@ -23,14 +23,14 @@ _START = "Start it with `handraise serve`, then run `handraise doctor` again."
 
 
 def local_url(settings: Settings) -> str:
-    """Where the service is reached from this machine: a host that stands for every address is this machine too."""
+    """The service's URL on this machine: a host that stands for every address is this machine too."""
     http = settings.http
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(http.host, http.host)  # noqa: S104 (as configured)
     return f"http://[{host}]:{http.port}" if ":" in host else f"http://{host}:{http.port}"
 
 
 def is_ours(answer: HttpAnswer) -> bool:
-    """Whether it is Handraise that answers to ``/readyz``."""
+    """Whether Handraise answers at ``/readyz``."""
     said = _object(answer)
     detail = said.get("detail")
     return said.get("status") == "ready" or (isinstance(detail, dict) and isinstance(detail.get("error"), str))
@@ -45,7 +45,7 @@ def _object(answer: HttpAnswer) -> dict[str, object]:
 
 
 async def service(examined: Examination) -> Sequence[Finding]:
-    """Whether it runs and is ready; its port may be another program's."""
+    """Whether it runs and is ready; another program may have its port."""
     url = local_url(examined.settings)
     try:
         answer = await examined.around.network.get(f"{url}/readyz")
@@ -67,7 +67,7 @@ def _picture() -> bytes:
 
 
 async def public_url(examined: Examination) -> Sequence[Finding]:
-    """Where the links in messages lead: to this service, by TLS, and not to each reader's own machine."""
+    """Whether the links in messages lead to this service, by TLS, and not to each reader's own machine."""
     settings = examined.settings
     url = settings.public_url.rstrip("/")
     if settings.channels and settings.leads_here:

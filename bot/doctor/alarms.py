@@ -1,6 +1,6 @@
-"""Checks of alarms: who is told if the service itself needs somebody, and who notices if it is dead.
+"""Checks of alarms: who is alerted if the service itself needs help, and who notices if it is dead.
 
-The heartbeat's URL is not called: a ping says that all is well. Its host alone is tried, and named.
+The heartbeat's URL is not called, because a ping says that all is well. Only its host is tried, and named.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Checks of callbacks: which networks they may reach, and whether the agents' addresses are reached from here.
 
-The addresses are those that agents gave, so nothing is connected to that a callback might not reach, and nothing is
-sent. No third party is asked whether the internet is there: ``--reach URL`` names one to try.
+The addresses come from agents, so a check only connects where a callback may go, and sends nothing. No third party is
+asked whether the internet works: ``--reach URL`` names one to try.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _doubt(network: AddressRange, examined: Examination) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """``refused``: it is not the network's fault, a callback may not go there."""
+    """``refused``: the network works, but a callback must not go there."""
 
     place: str
     why: str
@@ -85,7 +85,7 @@ def _places(urls: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 async def _try(url: str, place: str, allow: Sequence[AddressRange], network: Network) -> Obstacle | None:
-    """What keeps a callback from getting there."""
+    """The obstacle for a callback to that place."""
     host, port, _ = place_of(url)
     problem = check_url(url, allow)
     if problem is not None:

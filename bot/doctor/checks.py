@@ -1,4 +1,4 @@
-"""Every check, in the order in which its lines are printed: from what everything stands on to what stands on it."""
+"""Every check, in the order of its printed lines: from the foundations up."""
 
 from __future__ import annotations
 

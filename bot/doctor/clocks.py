@@ -1,7 +1,7 @@
 """Checks of the clocks: this machine's, beside the database's and that of a vendor.
 
-Signatures of Slack, of posted mail and of callbacks count for five minutes: a clock that is further off shuts the ways
-in. The database's clock says when questions are due, if several processes share it.
+Signatures of Slack, of posted mail and of callbacks are valid for five minutes: if a clock is further off, nothing
+comes in. The database's clock says when questions are due, if several processes share it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ async def clocks(examined: Examination) -> Sequence[Finding]:
 
 
 async def _vendor(examined: Examination) -> tuple[str, float] | None:
-    """The vendor's name, and by how many seconds the Date of its answer is ahead of this machine's clock."""
+    """The vendor's name, and by how many seconds the Date of its reply is ahead of this machine's clock."""
     settings = examined.settings
     ours = ((vendor(name), settings.section(name)) for name in settings.channels)
     found = next(((one.display, url) for one, section in ours if (url := one.clock_url(section)) is not None), None)

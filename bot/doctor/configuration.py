@@ -1,6 +1,6 @@
-"""Checks of the configuration: whether it can be read, and whether it says what a working one says.
+"""Checks of the configuration: whether it can be read, and whether its values are safe.
 
-Each error of the reader is a fault of its own: without settings nothing else can be looked at.
+Each error of the reader is a fault of its own: without settings nothing else can be checked.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SUBJECT = "configuration"
 
 
 def read(config: Path | None, environ: Mapping[str, str]) -> tuple[Settings, Path] | Sequence[Finding]:
-    """The settings and their folder; if there are errors, the findings that tell them."""
+    """The settings and their folder; if there are errors, the findings about them."""
     file = find_file(config)
     try:
         return load(config, environ), file.parent if file is not None else Path.cwd()

@@ -1,7 +1,7 @@
-"""The examination of one installation: its settings, what lies around it, and the checks run side by side.
+"""The examination of one installation: its settings, its machine, and the checks, run side by side.
 
-A check is a coroutine function that returns findings. It may look at whatever it likes and change nothing. One that
-takes too long, or fails by a mistake of ours, is a finding too, and holds no other up.
+A check is a coroutine function that returns findings. It may read anything and change nothing. A check that takes too
+long, or fails by a bug of ours, becomes a finding too, and holds no other up.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _free_bytes(folder: Path) -> int:
 
 @dataclass(frozen=True, slots=True)
 class HostMachine:
-    """What is not the service's own: the clock, the network, the disk. ``seconds`` is how long each check may take."""
+    """The machine's clock, network and disk. ``seconds`` is how long each check may take."""
 
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     network: Network = field(default_factory=lambda: Network(resolve, http.authorities))
@@ -46,8 +46,7 @@ class HostMachine:
 
 
 class Examination:
-    """One installation. ``folder`` is the configuration's; ``reach`` are further addresses that agents will be called
-    back at."""
+    """One installation. ``folder`` is the configuration's; ``reach`` are further addresses for callbacks."""
 
     def __init__(
         self, settings: Settings, folder: Path, around: HostMachine | None = None, reach: Sequence[str] = ()
@@ -59,7 +58,7 @@ class Examination:
         self._looking: asyncio.Task[Inspected | None] | None = None
 
     async def stored(self) -> Inspected | None:
-        """What the database holds, read once for all checks; ``None`` if there is none yet. Raises
+        """The database's content, read once for all checks; ``None`` if there is no database yet. Raises
         :class:`OperatorError`."""
         if self._looking is None:
             url, around = self.settings.database_url, self.around
@@ -67,8 +66,8 @@ class Examination:
         return await asyncio.shield(self._looking)
 
     async def stored_if_any(self) -> Inspected | None:
-        """As :meth:`stored`; ``None`` too if the database can't be read or has another schema, which is told once, by
-        the checks of the database."""
+        """:meth:`stored`; also ``None`` if the database can't be read or has another schema, which only the checks
+        of the database report."""
         try:
             found = await self.stored()
         except OperatorError:
@@ -76,7 +75,7 @@ class Examination:
         return found if found is not None and found.is_current else None
 
     async def run(self, checks: Sequence[tuple[str, Check]]) -> list[Finding]:
-        """What every check finds, in their order whatever the order in which they end."""
+        """The findings of every check, in the order of the checks."""
         found = await asyncio.gather(*(self._one(subject, check) for subject, check in checks))
         return [finding for findings in found for finding in findings]
 
@@ -96,7 +95,7 @@ Check = Callable[[Examination], Awaitable[Sequence[Finding]]]
 
 
 async def aside(job: Callable[[], T]) -> T:
-    """What ``job`` returns or raises, from a thread of its own. One that hangs keeps no process alive."""
+    """The result or error of ``job``, run in a thread of its own. A thread that hangs keeps no process alive."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[T] = loop.create_future()
 
@@ -123,14 +122,14 @@ async def aside(job: Callable[[], T]) -> T:
 
 
 class _Loop(asyncio.SelectorEventLoop):
-    """Looks names up in threads that nobody waits for: a DNS that is silent would keep the process alive for as long as
-    it likes, after every check has had its time."""
+    """Resolves names in threads that nobody waits for: a silent DNS would keep the process alive after every check
+    has had its time."""
 
     async def getaddrinfo(self, host: Any, port: Any, **options: Any) -> Any:
         return await aside(lambda: socket.getaddrinfo(host, port, **options))
 
 
 def examine(examination: Examination, checks: Sequence[tuple[str, Check]]) -> list[Finding]:
-    """As :meth:`Examination.run`, in a loop of its own."""
+    """:meth:`Examination.run` in a loop of its own."""
     with asyncio.Runner(loop_factory=_Loop) as runner:
         return runner.run(examination.run(checks))

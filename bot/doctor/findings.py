@@ -1,6 +1,6 @@
-"""Findings: what a check has found, how bad it is, and what to do about it. Pure.
+"""Findings: the result of a check, its severity, and how to mend it. Pure.
 
-What others have said (a server's greeting, an authserv-id) goes through :func:`quoted`, short and on one line.
+Others' words (a server's greeting, an authserv-id) go through :func:`quoted`, short and on one line.
 
 Source: docs/decisions/0069 (the shape of ``--json``).
 """
@@ -17,7 +17,8 @@ _LONGEST_QUOTE = 80
 
 
 class Severity(StrEnum):
-    """A ``fault`` keeps people from being asked or from answering. A ``warning`` may, some day or for some of them."""
+    """A ``fault`` keeps people from being asked or from answering. A ``warning`` may do so later, or for some of
+    them."""
 
     OK = "ok"
     WARNING = "warning"
@@ -63,7 +64,7 @@ def worst(findings: Iterable[Finding]) -> Severity:
 
 
 def quoted(text: str) -> str:
-    """What somebody else has written, made harmless."""
+    """Another's words, made harmless."""
     return f"“{one_line(text, _LONGEST_QUOTE)}”"
 
 

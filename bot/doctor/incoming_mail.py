@@ -1,7 +1,6 @@
-"""Checks of mail's ways in: the mailbox, the listener, posted mail; and whether our mail server vouches for senders.
+"""Checks of incoming mail: the mailbox, the listener, posted mail; and whether our mail server vouches for senders.
 
-The mailbox is opened to look (EXAMINE): no mail is read or marked. The listener's port is knocked at once, and nothing
-is said.
+The mailbox is opened read-only (EXAMINE): no mail is read or marked. The listener's port is only connected to.
 
 Source: RFC 9051 §6.3.3 (EXAMINE), RFC 2177 (IDLE), RFC 8601 (Authentication-Results).
 """
@@ -70,7 +69,7 @@ async def incoming_mail(examined: Examination) -> Sequence[Finding]:
 
 
 def _mailbox(mail: Email, url: str, folder: Path) -> Finding:
-    """Blocks, as the library does."""
+    """Blocks, because the library does."""
     server = ImapServer.parse(url)
     place = f"{server.host}:{server.port}"
     try:
@@ -89,7 +88,7 @@ def _mailbox(mail: Email, url: str, folder: Path) -> Finding:
 
 
 def _idles(account: ImapAccount) -> bool:
-    """Whether the server has IDLE, once it has let us in and shown the folder. Raises :class:`ImapLost`."""
+    """Whether the server has IDLE, after the login and once the folder is open. Raises :class:`ImapLost`."""
     box = connect(account)
     try:
         log_in(box, account)
@@ -131,7 +130,7 @@ async def _greeting(address: ListenAddress) -> str:
 
 
 def _bindable(address: ListenAddress, place: str) -> Finding:
-    """Nobody is there. The service may still not be able to be."""
+    """Nothing listens there. The service may still not be able to."""
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as trial:
         trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -154,7 +153,7 @@ def _posted(secret: str, public_url: str) -> Finding:
 
 
 async def _authentication(examined: Examination, mail: Email) -> Finding:
-    """Whether the last reply bore what our own mail server says of its sender."""
+    """Whether the last reply had our own mail server's verdict on its sender."""
     mode = SenderAuth(mail.sender_auth)
     if mode is SenderAuth.LINK_ONLY:
         return ok(AUTHENTICATION, "replies decide nothing (sender_auth: link_only)")

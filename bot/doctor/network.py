@@ -1,6 +1,6 @@
-"""The network as it is seen from here: whether an address can be reached, and what it answers. Sends nothing but a GET.
+"""The network as seen from this machine: whether an address can be reached, and what it replies. Sends only a GET.
 
-No proxy of the environment is used and no redirect followed, as the service does neither.
+No proxy of the environment is used and no redirect followed, as in the service.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MOST_READ = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
-    """``body`` is its beginning."""
+    """``body`` is the beginning of the body."""
 
     status: int
     headers: Mapping[str, str]
@@ -30,8 +30,8 @@ class HttpAnswer:
 
 
 class Unreached(Exception):
-    """Nothing answers there. ``why`` is a part of a sentence, and repeats no path of a URL. ``by_certificate``: what
-    answers is not believed. ``nobody``: the machine is there, and nobody listens."""
+    """No reply from there. ``why`` is a part of a sentence, and repeats no path of a URL. ``by_certificate``: the
+    certificate is not trusted. ``nobody``: the machine is there, and nothing listens."""
 
     def __init__(self, why: str, *, by_certificate: bool = False, nobody: bool = False) -> None:
         super().__init__(why)
@@ -42,13 +42,13 @@ class Unreached(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """``resolve`` looks names up, ``trusted`` says whose certificates are believed."""
+    """``resolve`` resolves names, ``trusted`` are the certificate authorities."""
 
     resolve: Resolve
     trusted: Callable[[], ssl.SSLContext]
 
     async def get(self, url: str) -> HttpAnswer:
-        """The answer to a GET. Raises :class:`Unreached`."""
+        """The reply to a GET. Raises :class:`Unreached`."""
         try:
             connector = aiohttp.TCPConnector(resolver=_Names(self.resolve), use_dns_cache=False, ssl=self.trusted())
             async with (
@@ -60,8 +60,8 @@ class Network:
             raise _unreached(failure) from None
 
     async def connect(self, url: str, address: str | None = None) -> None:
-        """Open a connection to the host of ``url``, encrypted if that is what it asks for, and close it. ``address`` is
-        the host's, if it has been looked up. Raises :class:`Unreached`."""
+        """Open and close a connection to the host of ``url``, encrypted if the URL says so. ``address`` is the
+        host's, if it was resolved already. Raises :class:`Unreached`."""
         host, port, tls = place_of(url)
         try:
             at = address or (await self.resolve(host, port))[0]
@@ -73,7 +73,7 @@ class Network:
 
 
 def place_of(url: str) -> tuple[str, int, bool]:
-    """Host, port, and whether TLS is spoken there. Raises ``ValueError``."""
+    """Host, port, and whether it speaks TLS. Raises ``ValueError``."""
     parts = urlsplit(url)
     tls = parts.scheme == "https"
     return parts.hostname or "", parts.port or (443 if tls else 80), tls

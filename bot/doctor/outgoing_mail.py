@@ -1,4 +1,4 @@
-"""Checks of the mail server that mail is handed to, on the service's own way: connect, encrypt, log in.
+"""Checks of the outgoing mail server, by the service's own steps: connect, encrypt, log in.
 
 No mail is sent. The server's own words are not repeated: its codes say the same.
 """
@@ -43,7 +43,7 @@ _MENDS: Mapping[str, tuple[str, str]] = {
 
 
 def largest(client: SMTP) -> int | None:
-    """The octets that a mail may have by SIZE (RFC 1870), ``None`` if the server does not say or says "any"."""
+    """The largest mail in octets by SIZE (RFC 1870), ``None`` if the server does not say or says "any"."""
     said = client.esmtp_extensions.get("size", "").split()
     return int(said[0]) or None if said and said[0].isascii() and said[0].isdigit() else None
 

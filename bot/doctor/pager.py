@@ -1,7 +1,7 @@
 """Checks of PagerDuty: whether events can go there, whether its API knows us, and whether its webhooks come.
 
-No event is sent: PagerDuty has none that pages nobody. So a routing key is looked at by its form alone, which the
-configuration has done.
+No event is sent: PagerDuty has none that pages nobody. So only the form of a routing key is checked, by the
+configuration.
 
 Source: https://developer.pagerduty.com/api-reference (List users, ``query``), …/docs/webhooks-overview.
 """

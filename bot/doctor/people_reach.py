@@ -1,4 +1,4 @@
-"""Checks of people: whether anybody can be asked, on every channel that the ladder uses, and by default."""
+"""Checks of people: whether anybody can be asked, on every channel of the ladder, and by default."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def directory_of(settings: Settings) -> Directory:
 
 
 def reaches(people: Directory, reference: str, channel: str) -> bool:
-    """Whether ``reference`` is reached on ``channel``. Who is on call is known when the time comes."""
+    """Whether ``reference`` is reached on ``channel``. Who is on call is only known at the time."""
     return parse_recipient(reference).kind is RecipientKind.SCHEDULE or bool(people.addresses(reference, channel))
 
 
@@ -52,7 +52,7 @@ def _default_channel(settings: Settings) -> str:
 
 
 def _asked(settings: Settings) -> Iterator[tuple[int, str, str | None]]:
-    """Each rung of the platform's ladder: its attempt, its channel, and whom it names."""
+    """Each rung of the platform's ladder: its attempt, its channel, and its recipient."""
     usual = _default_channel(settings)
     yield 1, usual, None
     for rung in settings.suspension.policy.escalation_ladder or ():
@@ -60,7 +60,7 @@ def _asked(settings: Settings) -> Iterator[tuple[int, str, str | None]]:
 
 
 def _ladder(settings: Settings, known: Directory) -> Finding:
-    """Whom a rung names has to be reached there; and so has everybody whom an agent may name."""
+    """Every recipient of a rung has to be reached there; and so has everybody whom an agent may name."""
     for attempt, channel, whom in _asked(settings):
         if whom is not None and not reaches(known, whom, channel):
             found = f"attempt {attempt} asks {whom} by {channel}, who is not reached there"
@@ -76,7 +76,7 @@ def _ladder(settings: Settings, known: Directory) -> Finding:
 
 
 def _default(settings: Settings, known: Directory) -> Finding:
-    """Whom a question asks that names nobody."""
+    """The recipient of a question that names nobody."""
     channel = _default_channel(settings)
     found = known.defaults(channel)
     if not found:

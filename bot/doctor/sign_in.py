@@ -1,4 +1,4 @@
-"""Checks of signing in: whether each provider publishes what a sign-in needs. Nobody is signed in."""
+"""Checks of signing in: whether each provider's metadata has what a sign-in needs. Nobody is signed in."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Checks of Slack: the token, each scope of the manifest by its name, the way in, and the default channel.
 
-No socket is opened: ``apps.connections.open`` makes a ticket, which ends unused. Of a channel nothing is read: its
-history is asked for from now on.
+No socket is opened: ``apps.connections.open`` makes a ticket, which ends unused. No message of a channel is read: its
+history is requested from now on.
 
 Source: https://docs.slack.dev/reference/methods/auth.test (header ``x-oauth-scopes``), …/apps.connections.open,
 …/conversations.history (``not_in_channel``, ``channel_not_found``).
@@ -67,7 +67,7 @@ async def slack(examined: Examination) -> Sequence[Finding]:
 
 
 def _code(failure: Exception) -> str | None:
-    """Slack's word for it; ``None`` if Slack was not reached."""
+    """Slack's error code; ``None`` if Slack was not reached."""
     return str(failure.response.get("error")) if isinstance(failure, SlackApiError) else None
 
 

@@ -1,6 +1,6 @@
-"""Checks of what is kept: the database and its schema, the secret key, who may read the files, room on the disk.
+"""Checks of storage: the database and its schema, the secret key, the files' permissions, room on the disk.
 
-The lock that a running service holds on an SQLite file is neither taken nor asked for.
+The lock that a running service holds on an SQLite file is neither taken nor tested.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ async def pooler(examined: Examination) -> Sequence[Finding]:
 
 
 async def secret_key(examined: Examination) -> Sequence[Finding]:
-    """Whether there is one, whether nobody else reads it, and whether it is the one that the database knows."""
+    """Whether there is one, only its owner can read it, and the database knows it."""
     settings, folder = examined.settings, examined.folder
     stored = await examined.stored_if_any()
     kept = None if stored is None else stored.key_check
@@ -133,7 +133,7 @@ def _restore(path: Path) -> str:
 
 
 async def files(examined: Examination) -> Sequence[Finding]:
-    """Whether the database's files are its user's alone. The service closes them at its start."""
+    """Whether only the service's user can read the database's files. The service sets this at its start."""
     file = database_file(examined.settings)
     if file is None:
         return []
@@ -149,7 +149,7 @@ def _beside(file: Path) -> Iterator[Path]:
 
 
 async def disk(examined: Examination) -> Sequence[Finding]:
-    """Room where an SQLite file grows. PostgreSQL's disk is not seen from here."""
+    """Free space for an SQLite file. PostgreSQL's disk is not seen from here."""
     file = database_file(examined.settings)
     if file is None or not file.parent.is_dir():
         return []

@@ -1,10 +1,9 @@
-"""The sandbox as a process of its own: ``python -m bot.sandbox --config handraise.yaml`` for who tries the service.
+"""The sandbox as its own process: ``python -m bot.sandbox --config handraise.yaml``, to try the service.
 
-With ``--config`` it writes a configuration by which the service lives in this world, says where its page is, and runs
-until it is interrupted. Without, a program has started it, and hears in lines of JSON where it is and what happens on
-its page: ``ready``, with the page's signed-in URL and the sections of the service's configuration, ``opened`` when
-somebody first looks at it, ``ask`` for each sample that is asked for, and ``silence`` for each question whose time
-shall pass.
+With ``--config`` it writes a configuration that connects the service to this world, prints its page's address, and runs
+until it is interrupted. Without it, a program has started the sandbox and reads lines of JSON: ``ready``, with the
+page's signed-in URL and the sections of the service's configuration; ``opened`` when the page is first looked at;
+``ask`` for each requested sample; and ``silence`` for each question whose time shall pass.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ AGENT_KEY = "agent-key-1"
 
 
 def _write(config: Path, world: dict[str, Any]) -> None:
-    """YAML for its owner's eyes, with a key for an agent and one for an admin. Never over a file that is there."""
+    """YAML readable only by its owner, with a key for an agent and one for an admin. Never overwrites a file."""
     keys = [
         {"name": "refund-agent", "key": AGENT_KEY, "roles": ["agent"]},
         {"name": "admin", "key": secrets.token_urlsafe(24), "roles": ["admin"]},

@@ -1,4 +1,4 @@
-"""Serve ASGI applications on loopback for as long as a block lasts; used by the demo and by the tests."""
+"""Serve ASGI applications on loopback for the length of a block; used by the demo and by the tests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GRACE_SECONDS = 1
 
 
 def loopback_client(timeout: float) -> httpx.AsyncClient:
-    """A client for plain HTTP on this machine: through no proxy, and without loading whom TLS would believe."""
+    """A client for plain HTTP on this machine: without a proxy, and without loading certificate authorities."""
     return httpx.AsyncClient(trust_env=False, timeout=timeout, verify=_trusts_nobody())
 
 
@@ -32,15 +32,15 @@ def _trusts_nobody() -> ssl.SSLContext:
 async def serving(
     app: Any, host: str = "127.0.0.1", port: int = 0, http: type[asyncio.Protocol] | None = None
 ) -> AsyncIterator[str]:
-    """Yield the base URL (no trailing slash) of ``app``, bound to ``port`` or to a free one. ``http`` is what is made
-    for each connection, uvicorn's own if it is ``None``."""
+    """Yield the base URL (no trailing slash) of ``app``, bound to ``port`` or to a free one. ``http`` is the
+    protocol class of each connection, uvicorn's own if ``None``."""
     async with _started([app], host, port, http) as urls:
         yield urls[0]
 
 
 @asynccontextmanager
 async def serving_all(*apps: Any) -> AsyncIterator[Sequence[str]]:
-    """As :func:`serving`, each on a free port of its own; they stop together."""
+    """:func:`serving`, each on a free port of its own; they stop together."""
     async with _started(apps, "127.0.0.1", 0) as urls:
         yield urls
 
@@ -67,8 +67,8 @@ async def _started(
 
 
 class _Server(uvicorn.Server):
-    """Uvicorn looks ten times a second whether it is to stop, and waits once or twice as long before it has; a test
-    would wait with it."""
+    """Uvicorn checks ten times a second whether it should stop, and takes once or twice as long; a test would wait
+    with it."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)

@@ -1,4 +1,4 @@
-"""What the pretend vendors share: the person who lives with all of them, a clock, and state that can be waited for."""
+"""Common parts of the pretend vendors: the one person, a clock, and state that can be waited for."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def wall_clock() -> datetime:
 
 
 class Watched:
-    """State that others wait for."""
+    """State to wait for."""
 
     def __init__(self) -> None:
         self._changed = asyncio.Event()
 
     async def until(self, look: Callable[[], Found | None], within: float = 30.0) -> Found:
-        """What ``look`` finds, as soon as it finds something; raises ``TimeoutError`` after ``within`` seconds."""
+        """The first result of ``look``; raises ``TimeoutError`` after ``within`` seconds."""
         async with asyncio.timeout(within):
             while (found := look()) is None:
                 await self._changed.wait()

@@ -1,7 +1,7 @@
 """The whole pretend world in one process: a Slack workspace, a mail server and a pager, with the page to use them.
 
-One person lives in it. Who they are to each vendor, and the secrets between vendors and service, are made here and
-handed to the service's configuration by :meth:`World.settings`.
+One person lives in it. Their accounts at each vendor, and the secrets between vendors and service, are made here and
+passed to the service's configuration by :meth:`World.settings`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SENDER = "handraise@sandbox.example"
 
 @dataclass(frozen=True, slots=True)
 class SandboxAddress:
-    """Where the world is reached. ``page`` is the signed-in URL, which lets whoever has it act as the person."""
+    """The world's addresses. ``page`` is the signed-in URL, whose holder acts as the person."""
 
     url: str
     smtp_url: str
@@ -43,10 +43,10 @@ class SandboxAddress:
 
 
 class World:
-    """Serve it with :meth:`serving`. ``service_url`` is where answers go; :meth:`connect` says so later.
+    """Serve it with :meth:`serving`. ``service_url`` is the service's; :meth:`connect` sets it later.
 
-    ``ask`` is called with a sample's name when somebody presses its button on the page, ``stay_silent`` with a
-    question's reference when somebody wants its time to pass, ``opened`` when somebody first looks at the page.
+    ``ask`` is called with a sample's name when its button is pressed on the page, ``stay_silent`` with a question's
+    reference when its time shall pass, ``opened`` when the page is first looked at.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class World:
             self.connect(service_url)
 
     def connect(self, service_url: str) -> None:
-        """Tell the vendors where the service listens; Slack needs no address, it is in Socket Mode."""
+        """Set the service's address for the vendors; Slack needs none, it is in Socket Mode."""
         self.mailbox.answer_at(f"{service_url}/email/inbound", self._inbound_secret)
         self.pagerduty.webhooks.url = f"{service_url}/pagerduty/webhooks"
 
@@ -100,7 +100,7 @@ class World:
             await self.mailbox.stop()
 
     def settings(self, place: SandboxAddress) -> dict[str, Any]:
-        """The sections of the service's configuration that make it a part of this world."""
+        """The sections of the service's configuration that connect it to this world."""
         person = self.person
         return {
             "slack": {

@@ -1,4 +1,4 @@
-"""The composition root: the only file that knows everyone.
+"""The composition root: the only file that knows all parts.
 
 :func:`wire` opens the database and builds every part from the settings.
 """
@@ -93,8 +93,8 @@ log = structlog.get_logger(__name__)
 
 
 def open_store(settings: Settings, parts: Parts = EVERYTHING) -> Database:
-    """The database, this process's alone if it is a file, and its schema ready; raises the :class:`OperatorError`
-    that says what is wrong."""
+    """The database with its schema ready; a file is locked for this process. Raises the :class:`OperatorError` of
+    the fault."""
     given = settings.database
     database = open_database(settings.database_url, given.deadlines, given.direct_url)
     check_fits(parts, is_shared=database.is_shared)
@@ -122,11 +122,11 @@ def wire(
     stamps: Clock | None = None,
     reread: Reread | None = None,
 ) -> Service:
-    """Build the service. ``folder`` is where the configuration is; nothing runs before :meth:`Service.start`.
+    """Build the service. ``folder`` is the configuration's; nothing runs before :meth:`Service.start`.
 
-    ``channels``, the default one first, take the place of the vendors': none of theirs is asked or heard then.
-    ``stamps`` is what agents' own clocks show, if ``clock`` is another: callbacks are dated by it. ``reread`` reads the
-    configuration anew, for a reload.
+    ``channels``, the default one first, replace the vendors': none of theirs is then asked or heard. ``stamps`` is the
+    time of agents' own clocks, if ``clock`` is another: callbacks are dated by it. ``reread`` reads the configuration
+    again, for a reload.
     """
     clock = clock or SystemClock()
     root = root_key(settings, folder)
@@ -318,7 +318,7 @@ def _heartbeat(settings: Settings, database: Database, clock: Clock) -> Heartbea
 
 
 def _work_on(database: Database, clock: Clock, hub: Hub) -> Work:
-    """An engine for one process on a file, or one for as many as there are (decision 0002)."""
+    """The engine for one process on a file, or for any number (decision 0002)."""
     return DistributedWork(database, clock, hub) if database.is_shared else EmbeddedWork(clock)
 
 
@@ -337,8 +337,8 @@ def _beating(
 
 
 def _installation(database: Database, root: RootKey, tokens: TokenMaker) -> str:
-    """The installation's name. Raises :class:`ConfigError` for another secret key than the database's, unless that is
-    among the previous ones: no link that is out would work any more, and the event log would look forged."""
+    """The installation's name. Raises :class:`ConfigError` for another secret key than the database's, unless that
+    is among the previous ones: no issued link would work any more, and the event log would look forged."""
     check = root.check
     with database.engine.begin() as conn:
         tx = Tx(conn)

@@ -1,4 +1,4 @@
-"""The providers through which people sign in to the pages, as they are set up."""
+"""The configured providers for signing in to the pages."""
 
 from __future__ import annotations
 

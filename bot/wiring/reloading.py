@@ -1,7 +1,7 @@
-"""Reloading: a configuration that is read anew, taken in by a service that runs.
+"""Reloading: a running service applies its changed configuration.
 
 Everything new is built before anything is replaced, so that a wrong file changes nothing. Then all of it is replaced at
-once. What is under way ends by what it began with: a send on its channel, a request at its door.
+once. Work in progress ends with the parts that it began with: a send on its channel, a request at its route.
 
 One process reloads at a signal. On PostgreSQL a reload over HTTP leaves a mark in the database, by which the other
 processes reload within seconds, each from its own file.
@@ -49,7 +49,7 @@ _END_SECONDS = 10.0
 
 
 class Reloading:
-    """``settings`` are those that count. Without ``reread`` there is nothing to reload."""
+    """``settings`` are those in force. Without ``reread`` there is nothing to reload."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class Reloading:
 
     @property
     def can_reload(self) -> bool:
-        """Whether there is anything to read again."""
+        """Whether there is a configuration to read again."""
         return self._reread is not None
 
     @property
@@ -90,12 +90,12 @@ class Reloading:
         return self._database.is_shared
 
     async def start(self) -> None:
-        """What other processes were told before is in the file already."""
+        """Earlier marks are ignored: the file has these changes already."""
         if self._has_others:
             self._asked_at = await self._database.read(markers.reload_asked_at)
 
     async def look(self) -> None:
-        """Reload, beside the caller, if another process was told to."""
+        """Reload, beside the caller, if another process left a mark."""
         if not self._has_others:
             return
         asked_at = await self._database.read(markers.reload_asked_at)
@@ -105,8 +105,8 @@ class Reloading:
             self._following = asyncio.create_task(self.reload_alone("another process", force=force), name="reload")
 
     async def reload(self, by: str, *, force: bool = False) -> Changes:
-        """Take in what the configuration says now, and have the other processes do so. ``by`` is the key that asks.
-        Raises :class:`ConfigError`, and nothing has changed then; with ``force`` not for what would be lost by it."""
+        """Apply the current configuration, here and in the other processes. ``by`` is the key that asks. Raises
+        :class:`ConfigError`, and then nothing has changed; with ``force``, not for access that would be lost."""
         changes = await self._reload(by, by, force=force)
         if self._has_others:
             self._asked_at = now = self._clock.now()
@@ -114,7 +114,7 @@ class Reloading:
         return changes
 
     async def reload_alone(self, by: str, *, force: bool = False) -> None:
-        """As :meth:`reload`, in this process; the log alone says what became of it."""
+        """:meth:`reload` in this process; only the log has the result."""
         try:
             await self._reload(by, None, force=force)
         except (ConfigError, Conflict):  # which the log has
@@ -123,7 +123,7 @@ class Reloading:
             log.exception("configuration.not_reloaded", by=by, error=type(bug).__name__)
 
     async def close(self) -> None:
-        """Close now what was to be closed later."""
+        """Close at once the parts that would be closed later."""
         if self._following is not None:
             self._following.cancel()
         retired, self._retired = self._retired, {}

@@ -1,7 +1,6 @@
-"""Roles: what one process runs. Everything, or a part of it beside other processes on the same PostgreSQL.
+"""Roles: the parts that one process runs. Everything, or a part of it beside other processes on the same PostgreSQL.
 
-With them stand what a process takes from its host: the clock (seconds that nobody can set) and the folder that ended
-suspensions are moved to.
+Also what a process takes from its host: the clock (seconds that nobody can set) and the folder for ended suspensions.
 
 Source: API.md §9; docs/decisions/0005; docs/reference/audit.md.
 """
@@ -38,9 +37,9 @@ EVERYTHING: Parts = frozenset(Part)
 
 
 def parts_of(given: Iterable[str]) -> Parts:
-    """The parts named by ``--role``, each time one or several with commas between; everything if none is.
+    """The parts named by ``--role``, one or several with commas each time; everything if none is named.
 
-    Raises :class:`ConfigError` for a name that is none.
+    Raises :class:`ConfigError` for an unknown name.
     """
     names = [name.strip() for one in given for name in one.split(",")]
     for name in names:
@@ -50,7 +49,7 @@ def parts_of(given: Iterable[str]) -> Parts:
 
 
 def check_fits(parts: Parts, *, is_shared: bool) -> None:
-    """Raises :class:`ConfigError` for a part of the service alone on a file of SQLite's, which has one process."""
+    """Raises :class:`ConfigError` if only a part of the service would run on an SQLite file, which has one process."""
     if parts != EVERYTHING and not is_shared:
         raise ConfigError(
             "--role: a process that runs only a part of the service needs PostgreSQL (database_url); "
@@ -59,7 +58,7 @@ def check_fits(parts: Parts, *, is_shared: bool) -> None:
 
 
 class SystemClock:
-    """Implements :class:`core.ports.HostClock`: what the wall said at the beginning, and the seconds since then."""
+    """Implements :class:`core.ports.HostClock`: the wall clock at the beginning, plus the seconds since then."""
 
     def __init__(self, wall: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self._wall = wall
@@ -80,7 +79,7 @@ FOLDER = "handraise.archive"
 
 def archive_folder(settings: Settings, folder: Path) -> Path:
     """``retention.archive_dir``; else ``handraise.db.archive`` beside ``handraise.db``, or ``handraise.archive`` in
-    ``folder``, the configuration's. It is made where suspensions are to be moved.
+    ``folder``, the configuration's. It is made if suspensions are to be moved.
 
     Raises :class:`ConfigError` if it can't be made or written: better now than after ninety days.
     """
@@ -97,7 +96,7 @@ def archive_folder(settings: Settings, folder: Path) -> Path:
 
 
 def archive_place(settings: Settings, folder: Path) -> Path:
-    """As :func:`archive_folder`, whether it is there or not."""
+    """:func:`archive_folder`, whether it exists or not."""
     if settings.retention.archive_dir is not None:
         return Path(settings.retention.archive_dir)
     url = sa.make_url(settings.database_url)

@@ -45,7 +45,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(slots=True)
 class Service:
-    """Everything that runs, and the order in which it starts and stops."""
+    """All running parts, and the order in which they start and stop."""
 
     parts: Parts
     database: Database
@@ -80,7 +80,7 @@ class Service:
 
     @property
     def settings(self) -> Settings:
-        """Those that count now: a reload may have changed them."""
+        """The settings in force: a reload may have changed them."""
         return self.reloading.settings
 
     @property
@@ -92,8 +92,8 @@ class Service:
         return self.vendors.doors
 
     async def start(self) -> None:
-        """Begin to hear of other processes, to send, and to look at what is due, as far as that is this process's
-        part. The database's schema must be ready. Raises :class:`DatabaseUnavailable`, which names the setting."""
+        """Begin to listen to other processes, to send, and to look at due rows, as far as this process has these
+        roles. The database's schema must be ready. Raises :class:`DatabaseUnavailable`, which names the setting."""
         with opening(self.database.engine.url):
             await self._begin()
         self.working = True
@@ -119,14 +119,15 @@ class Service:
         await self.doors.start()
 
     async def _start_working(self) -> None:
-        """Alive before the first row is leased: nobody takes it for a dead worker's."""
+        """The heartbeat starts before the first row is leased, so that no other process takes it for a dead
+        worker's."""
         await self.beating.start()
         await self.relay.start()
         await self.work.start(self.look)
         self.follower.start()
 
     async def _live(self) -> None:
-        """A process that has no clock writes that it lives, and learns which time it is."""
+        """A process without a clock writes that it lives, and learns which time it is."""
         try:
             await self.database.write(lambda tx: markers.say_alive(tx, self.lanes.owner, self.clock.now()))
         except DatabaseUnavailable as failure:
@@ -158,7 +159,7 @@ class Service:
         return min((at for at in moments if at is not None), default=None)
 
     async def _refresh(self) -> None:
-        """What other processes have changed: keys, and the pause."""
+        """Changes by other processes: keys, and the pause."""
         if Part.WORKER not in self.parts:
             await self._live()
         await self.keys.refresh()
@@ -166,8 +167,7 @@ class Service:
         await self.reloading.look()
 
     async def stop(self, patience: timedelta = timedelta(seconds=10)) -> None:
-        """Stop taking work, finish or give back what is in hand, let go of everything. In ``patience`` at most,
-        whatever hangs."""
+        """Stop taking work, finish or give back rows in hand, close everything; within ``patience``, whatever hangs."""
         self.working = False
         self.services.running.closing.set()
         steps = Steps(patience)
@@ -190,7 +190,7 @@ class Service:
         await self.doors.stop_looking()
 
     def _closing(self) -> Iterator[tuple[str, Callable[[], Awaitable[object]]]]:
-        """What holds connections of its own, in the order in which it is closed."""
+        """The parts with connections of their own, in the order of closing."""
         if self.heartbeat is not None:
             yield "heartbeat", self.heartbeat.close
         if self._refreshing is not None:

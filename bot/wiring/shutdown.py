@@ -1,8 +1,8 @@
-"""The end of the process: it comes ten seconds after it was asked for, whatever hangs.
+"""The end of the process: at most ten seconds after it was asked for, whatever hangs.
 
-What has a deadline ends by it. What has none (a thread that waits for a disk, a name server, a loop that is blocked)
-would keep the process alive for ever, so a thread of its own has the last word. Nothing that was acknowledged is lost
-by that: it would survive ``kill -9`` as well.
+Work with a deadline ends by it. Work without one (a thread that waits for a disk, a name server, a blocked loop) would
+keep the process alive for ever, so a thread of its own ends the process. Nothing acknowledged is lost by that: it would
+survive ``kill -9`` as well.
 
 Source: API.md §9.
 """
@@ -42,7 +42,7 @@ class Shutdown:
         self._until: float | None = None
 
     def begin(self, status: int = 0, line: str | None = None) -> None:
-        """It was asked for; only the first time counts. ``line`` is printed if it has to be forced."""
+        """The end was asked for; only the first time counts. ``line`` is printed if it has to be forced."""
         if self._until is not None:
             return
         self._status, self._line = status, line
@@ -72,7 +72,7 @@ class Shutdown:
 
 
 class Steps:
-    """One thing after the other comes to its end, each within a part of what is left, whatever becomes of it."""
+    """Ends one part after the other, each within a share of the time left, even if one fails."""
 
     def __init__(self, within: timedelta) -> None:
         self._until = time.monotonic() + within.total_seconds()
@@ -82,7 +82,7 @@ class Steps:
         return timedelta(seconds=max(0.0, self._until - time.monotonic()))
 
     async def take(self, what: str, ends: Awaitable[object], share: float = 0.5) -> None:
-        """What has not ended within its ``share`` of what is left is given up."""
+        """A part that has not ended within its ``share`` of the time left is given up."""
         try:
             async with asyncio.timeout(self.left.total_seconds() * share):
                 await ends

@@ -15,8 +15,8 @@ from core.ports import Channel
 
 @dataclass(slots=True)
 class Vendors:
-    """What is built from the vendors' settings, and replaced if they change while the service runs. Whoever holds
-    ``channels`` or ``doors`` holds the mapping, and sees that."""
+    """Built from the vendors' settings, and replaced if these change while the service runs. Holders of ``channels``
+    or ``doors`` hold the mapping, and so see the replacement."""
 
     channels: dict[str, Channel]
     doors: Doors = field(default_factory=Doors)

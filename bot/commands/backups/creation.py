@@ -1,10 +1,11 @@
-"""Making a backup while the service runs: the key file, the database in one moment, the archive's files of that moment.
+"""Making a backup while the service runs: the key file, the database at one moment, and the archive's files of that
+moment.
 
-A folder with a backup's name is always a whole one: it is made beside, under a hidden name, and gets its own once its
+A folder with a backup's name is always whole. It is made beside that name, under a hidden one, and is renamed once its
 audit trail is verified and its manifest is written.
 
-The archive is copied after the database, and of it what the database's copy knows of. A question that moves out of the
-database meanwhile is in the copy still, and its file is not in the backup: it is in one place, not in two.
+The archive is copied after the database, but only the files that the database's copy knows. If a question moves out of
+the database meanwhile, the copy still has it, and its file is not in the backup: it is in one place, not in two.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ _BATCH = re.compile(manifest.BATCH)
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A backup that was made, and how long that took."""
+    """A finished backup, and how long it took."""
 
     folder: Path
     manifest: Manifest
@@ -117,7 +118,7 @@ def _fill(into: Path, settings: Settings, home: Path, begin: Begin) -> Manifest:
 
 
 def sqlite_file(settings: Settings) -> Path | None:
-    """Where the database is; ``None`` for PostgreSQL."""
+    """The database's file; ``None`` for PostgreSQL."""
     url = sa.make_url(settings.database_url)
     return Path(url.database) if url.get_backend_name() == "sqlite" and url.database else None
 
@@ -130,7 +131,7 @@ def _copy_key(keys: Path, into: Path) -> None:
 
 @contextmanager
 def _copied(settings: Settings, path: Path | None, into: Path, begin: Begin) -> Iterator[Snapshot]:
-    """The moment that the backup holds: the copy of an SQLite file, or a snapshot of PostgreSQL to dump."""
+    """The moment of the backup: the copy of an SQLite file, or a snapshot of PostgreSQL to dump."""
     database = open_database(settings.direct_database_url)
     database.check_ours()
     url = database.engine.url
@@ -146,7 +147,7 @@ def _copied(settings: Settings, path: Path | None, into: Path, begin: Begin) -> 
 
 
 def _copy_archive(archive: Path, batches: tuple[str, ...], into: Path, begin: Begin) -> int:
-    """Copy the files of ``batches``, as far as they are there; returns how many are not."""
+    """Copy the files of ``batches`` that exist; returns how many do not."""
     there = [path for batch in batches if _BATCH.fullmatch(batch) and (path := archive / f"{batch}.jsonl").is_file()]
     told = begin("Copying the archive", "files")
     if there:

@@ -39,7 +39,7 @@ _RELATIONS = sa.text(
 
 
 def dump(database_url: str, snapshot: str, into: Path, told: Callable[[int], None]) -> None:
-    """Write the database as it is in ``snapshot`` to the file ``into``, mode 0600. ``told`` hears the file's size.
+    """Write the database of ``snapshot`` to the file ``into``, mode 0600. ``told`` is called with the file's size.
 
     Raises :class:`BackupFailed`.
     """
@@ -56,7 +56,7 @@ def load(database_url: str, dumped: Path) -> None:
 
 
 def check_program(name: str) -> None:
-    """Raises :class:`BackupFailed` if ``name`` is not there."""
+    """Raises :class:`BackupFailed` if ``name`` is not installed."""
     if shutil.which(name) is None:
         raise BackupFailed(f"{name} is not on the PATH. It comes with PostgreSQL's client programs.")
 
@@ -97,8 +97,8 @@ def _run(program: str, arguments: list[str], database_url: str, look: Callable[[
 
 @contextmanager
 def _put_off(*signals: signal.Signals) -> Iterator[None]:
-    """Whoever is told to end while it starts a program would leave that behind: it is told afterwards. Only the main
-    thread is told at all."""
+    """Delays a signal while a program is being started, which would be left behind otherwise. Only the main thread
+    gets signals."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -114,7 +114,7 @@ def _put_off(*signals: signal.Signals) -> Iterator[None]:
 
 
 def _said(process: subprocess.Popen[str], look: Callable[[], None]) -> str:
-    """All that it has written on standard error, once it has ended; looks in now and then."""
+    """Its whole standard error, once it has ended; calls ``look`` now and then."""
     while True:
         try:
             return process.communicate(timeout=_LOOK_SECONDS)[1]
@@ -123,7 +123,7 @@ def _said(process: subprocess.Popen[str], look: Callable[[], None]) -> str:
 
 
 def _connection(database_url: str) -> tuple[str, dict[str, str]]:
-    """How libpq reaches it, and the environment with its password: arguments are for all to read."""
+    """libpq's address of the database, and an environment with its password: everybody can read arguments."""
     from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
     database = open_database(database_url)
@@ -134,7 +134,7 @@ def _connection(database_url: str) -> tuple[str, dict[str, str]]:
 
 
 def reason(program: str, said: str) -> str:
-    """Its first error. What follows may quote rows, and is left out; the versions that do not fit are not."""
+    """Its first error, with versions that do not fit. The rest is left out: it may quote rows."""
     lines = [line.removeprefix(f"{program}: ") for line in said.splitlines()]
     errors = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
     versions = [line.removeprefix("detail: ") for line in lines if line.startswith("detail: server version")]

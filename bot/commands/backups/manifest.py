@@ -1,6 +1,6 @@
-"""The manifest of a backup: which files there are, with their sums, and what they were made of.
+"""The manifest of a backup: its files with their checksums, and their origin.
 
-Sums find what a disk or a copy has damaged. They are no seal: whoever can write to a backup can write its manifest.
+Checksums find damage by a disk or a copy. They are not a seal: whoever can write to a backup can write its manifest.
 
 Source: docs/decisions/0072.
 """
@@ -46,9 +46,9 @@ class CopiedFile:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """``schema`` is the database's revision. ``key_check`` tells the secret key that goes with it from others.
-    ``verified``: whether the audit trail was checked, and holds. ``moved_away`` counts archive files that the database
-    knows of and that were not there any more."""
+    """``schema`` is the database's revision. ``key_check`` identifies its secret key. ``verified``: the audit trail
+    was checked, and holds. ``moved_away`` counts archive files that the database knows of and that no longer
+    existed."""
 
     format: int
     made_at: str
@@ -119,7 +119,7 @@ def read(folder: Path) -> Manifest:
 
 
 def _check_names(path: Path, manifest: Manifest) -> None:
-    """What is not named is not summed either, and would be restored unseen."""
+    """A file that is not named has no checksum, and would be restored unseen."""
     names = Counter(file.name for file in manifest.files)
     needed = [DATABASE if manifest.database == "sqlite" else DUMP, *([KEY] if manifest.secret_key == "file" else [])]
     missing = [name for name in needed if name not in names]
@@ -131,7 +131,7 @@ def _check_names(path: Path, manifest: Manifest) -> None:
 
 
 def check(folder: Path, manifest: Manifest, told: Advance) -> None:
-    """Raises :class:`BackupFailed` for the first file that is not what was copied, or that is not named at all."""
+    """Raises :class:`BackupFailed` for the first file that differs from its copy, or is not named."""
     _check_names(folder / NAME, manifest)
     before = 0
     for file in manifest.files:
@@ -148,7 +148,7 @@ def check(folder: Path, manifest: Manifest, told: Advance) -> None:
 
 
 def same_file(left: Path, right: Path) -> bool:
-    """Whether both hold the same. Raises :class:`OSError`."""
+    """Whether both have the same content. Raises :class:`OSError`."""
     if left.stat().st_size != right.stat().st_size:
         return False
     return all(one == other for one, other in zip(_chunks(left), _chunks(right), strict=False))

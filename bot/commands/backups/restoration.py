@@ -1,8 +1,8 @@
-"""Restoring a backup to where the configuration says that the database is: nothing may be there yet.
+"""Restoring a backup to the configured database, which must not exist yet.
 
-The order makes a second try possible, whenever the first one ends. The manifest's sums are checked first. Then come key
-and archive, over nothing, and taken away again if what follows fails; the database comes last. On SQLite it gets its
-name once its audit trail is verified. PostgreSQL takes all of it in one transaction.
+The order makes a second try possible whenever the first one ends. The manifest's checksums are checked first. Then key
+and archive are put in place, over nothing, and removed again if a later step fails; the database comes last. On SQLite
+it gets its name once its audit trail is verified. PostgreSQL takes all of it in one transaction.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ Put = Callable[[Path, Path], None]
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """``database`` is where it is now: a path, or a name. ``newer`` counts the archive's files that the backup does not
-    know: what they hold is in the database again."""
+    """``database`` is its new place: a path, or a name. ``newer`` counts archive files that the backup does not
+    know: their content is in the database again."""
 
     folder: Path
     database: str
@@ -90,7 +90,7 @@ _NAMES = {"sqlite": "an SQLite database", "postgresql": "a PostgreSQL database"}
 
 
 def _check_free(path: Path) -> None:
-    """Nothing there, no log of an earlier database beside it, and no service that has one open."""
+    """Check that there is no database, no log of an earlier one beside it, and no service that has one open."""
     _check_unused(path)
     there = [name for ending in ("", "-wal", "-shm", "-journal") if (name := Path(f"{path}{ending}")).exists()]
     if there:
@@ -112,7 +112,7 @@ def _check_unused(path: Path) -> None:
 
 @contextmanager
 def _all_or_nothing() -> Iterator[Put]:
-    """What was put in place inside is taken away again if the block fails."""
+    """Removes the files put in place inside the block if it fails."""
     placed: list[Path] = []
 
     def put(source: Path, target: Path) -> None:
@@ -128,7 +128,7 @@ def _all_or_nothing() -> Iterator[Put]:
 
 
 def _put(source: Path, target: Path, what: str, put: Put) -> None:
-    """Over nothing; what is there already, and is the same, stays."""
+    """Over nothing; an identical file that exists stays."""
     try:
         if not target.exists():
             put(source, target)
@@ -181,7 +181,7 @@ def _place(folder: Path, path: Path, root: RootKey, begin: Begin) -> Checked:
 
 
 def _load(folder: Path, settings: Settings, root: RootKey, begin: Begin) -> Checked:
-    """A PostgreSQL database. What fails after the load leaves it there, and is told so."""
+    """A PostgreSQL database. A failure after the load leaves it there, and says so."""
     begin("Restoring the database", "")
     dumps.load(settings.direct_database_url, folder / manifest.DUMP)
     url = open_database(settings.direct_database_url).engine.url

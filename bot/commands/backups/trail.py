@@ -1,4 +1,4 @@
-"""The audit trail of a backup: verified in the moment that it was copied from, and again where it is restored."""
+"""The audit trail of a backup: verified at the moment of the copy, and again after the restore."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from core.store.snapshots import Snapshot
 
 
 def verify(snapshot: Snapshot, events: int, root: RootKey, told: Advance) -> Checked:
-    """Check every log; ``events`` is how many lines there are. Raises :class:`BackupFailed` at the first place that
-    does not hold."""
+    """Check every log; ``events`` is the number of lines. Raises :class:`BackupFailed` at the first broken place."""
     checked = asyncio.run(_all_of(snapshot, root.derive_renewed("event-log"), events, told))
     broken = checked.broken
     if broken is not None:

@@ -1,1 +1,1 @@
-"""A pretend mail server: ``mailbox`` takes mail, keeps it for everybody and writes what people answer."""
+"""A pretend mail server: ``mailbox`` takes mail, keeps it for everybody and writes people's replies."""

@@ -1,7 +1,7 @@
-"""A pretend mail server with everybody's mailbox: takes mail by SMTP, shows it, and sends replies to the door.
+"""A pretend mail server with everybody's mailbox: takes mail by SMTP, shows it, and posts replies to the service.
 
-The mailboxes know nothing of Handraise: what a person can do here, they could do with any mail program. What people
-send back is raw MIME as our own MX leaves it, shaped after Gmail's replies.
+The mailboxes know nothing of Handraise: people can do here only what they could do with any mail program. A reply is
+raw MIME as our own MX leaves it, shaped after Gmail's replies.
 
 Source: RFC 5322 §3.6.4; RFC 8601 §2 (Authentication-Results).
 """
@@ -36,7 +36,7 @@ LARGEST = 10 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Mail:
-    """One mail in one mailbox: the envelope, the bytes, and what a mail program makes of them."""
+    """One mail in one mailbox: the envelope, the bytes, and the view of a mail program."""
 
     id: int
     at: datetime
@@ -63,7 +63,7 @@ class Mail:
 
     @property
     def answers_to(self) -> str:
-        """Where a mail program sends a reply."""
+        """The address to which a mail program sends a reply."""
         return named_mailbox(self.header("Reply-To") or self.header("From"))[1]
 
     @cached_property
@@ -80,7 +80,8 @@ class Mail:
 
 
 class Mailbox(Watched):
-    """The mail server. :meth:`start` it, send to :attr:`smtp_url`, and tell it the door with :meth:`answer_at`."""
+    """The mail server. :meth:`start` it, send to :attr:`smtp_url`, and set the service's address with
+    :meth:`answer_at`."""
 
     def __init__(self, *, now: Callable[[], datetime] = wall_clock) -> None:
         super().__init__()
@@ -129,7 +130,7 @@ class Mailbox(Watched):
     # --- What people do with it ----------------------------------------------------------------------
 
     def answer_at(self, url: str, secret: str) -> None:
-        """Where the MX brings mail for the service: its ``/email/inbound`` and the secret that signs it."""
+        """Where the MX posts mail for the service: its ``/email/inbound`` and the secret for the signature."""
         self._door = (url, secret)
 
     async def reply(
@@ -142,7 +143,7 @@ class Mailbox(Watched):
         return await self.post(raw)
 
     async def post(self, raw: bytes, signature: str | None = None) -> httpx.Response:
-        """Bring raw MIME to the door, signed as our MX signs unless ``signature`` is given."""
+        """Post raw MIME to the service, signed as our MX signs unless ``signature`` is given."""
         assert self._door is not None, "the mailbox does not know the door"  # noqa: S101
         url, secret = self._door
         signature = signature if signature is not None else sign(raw, secret, self._now())
@@ -152,7 +153,7 @@ class Mailbox(Watched):
 
 
 def sign(raw: bytes, secret: str, at: datetime) -> str:
-    """The signature that the door asks for (API.md §6)."""
+    """The signature of a posted mail (API.md §6)."""
     moment = int(at.timestamp())
     return f"t={moment},v1={hmac.new(secret.encode(), f'{moment}.'.encode() + raw, hashlib.sha256).hexdigest()}"
 
@@ -170,7 +171,7 @@ def written_from(sender: str) -> str:
 
 
 def passing(authserv_id: str, sender: str) -> str:
-    """What our MX writes about a mail whose sender is who they say."""
+    """Our MX's Authentication-Results for a genuine sender."""
     domain = domain_of(sender)
     return (
         f"{authserv_id}; dkim=pass header.d={domain}; spf=pass smtp.mailfrom={domain}; dmarc=pass header.from={domain}"
@@ -201,7 +202,7 @@ def reply(
 
 
 def arrived(mail: Mail, sender: str, to: str, at: datetime, authentication: str | None) -> EmailMessage:
-    """A message with the trace fields that the servers on its way have put on top."""
+    """A message with the trace fields that the servers on its way have added."""
     number = next(numbers)
     message = EmailMessage(policy=WIRE)
     message["Return-Path"] = f"<{written_from(sender)}>"

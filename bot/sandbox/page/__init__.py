@@ -1,1 +1,1 @@
-"""The sandbox's page: ``app`` serves it to who has its secret, ``state`` is what it shows."""
+"""The sandbox's page: ``app`` serves it to holders of its secret, ``state`` is its content."""

@@ -1,10 +1,10 @@
 """The page on which one person uses the pretend Slack, mailbox and pager.
 
-Whatever it does goes through the sandboxes' human side, and so reaches the service as a signed payload, a signed mail
-or a signed webhook. Whoever is inside acts as somebody else, so nobody gets in without the page's secret.
+Every action goes through the sandboxes' human side, and so reaches the service as a signed payload, a signed mail or a
+signed webhook. A visitor acts as another person, so nobody gets in without the page's secret.
 
-The signed-in URL sets a cookie and leaves the address bar. A cookie goes to every port of this machine, and so may a
-form from any of them: what changes something must be JSON, which no form can send to another origin.
+The signed-in URL sets a cookie and leaves the address bar. A cookie goes to every port of this machine, and any of them
+may send a form: so a request that changes something must be JSON, which no form can send to another origin.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Door:
         return f"{url}/?key={self._key}"
 
     async def enter(self, request: Request) -> Response:
-        """``/``: takes the secret, or shows the page to who has brought it before."""
+        """``/``: takes the secret, or shows the page to a visitor who has brought it before."""
         if self._is_key(request.query_params.get("key", "")):
             response = RedirectResponse("/", 303, HEADERS)
             response.set_cookie(_cookie(request), self._key, path="/", httponly=True, samesite="lax")
@@ -67,7 +67,7 @@ class Door:
         return HTMLResponse((TEMPLATES / "page.html").read_text(), headers=HEADERS)
 
     def guarded(self, handler: Handler) -> Handler:
-        """``handler``, for who is inside; what can't be done any more is told in words."""
+        """``handler`` for admitted visitors; an action that is no longer possible is explained in words."""
 
         async def guarded(request: Request) -> Response:
             if not self._is_inside(request):
@@ -112,7 +112,7 @@ def no(status: int, message: str) -> Response:
 
 
 def told(response: httpx.Response) -> Response:
-    """What the service said to the vendor."""
+    """The service's reply to the vendor."""
     return done() if response.is_success else no(502, f"Handraise answered {response.status_code}.")
 
 
@@ -127,7 +127,7 @@ _MAIL_HEADERS = {
 
 
 class SandboxPage:
-    """``routes`` are to be served at the root. ``board`` is what the demo tells about its agents, shown as it is."""
+    """``routes`` are to be served at the root. ``board`` is the demo's strip of agents, shown unchanged."""
 
     def __init__(
         self,
@@ -173,7 +173,7 @@ class SandboxPage:
         return FileResponse(file, headers=HEADERS) if file else Response(status_code=404)
 
     async def _world(self, request: Request) -> Response:
-        """All that can be seen; 304 if that is what ``If-None-Match`` names. Whoever looks has opened the page."""
+        """The whole visible state; 304 if ``If-None-Match`` names it. The first such request opens the page."""
         if self._opened is not None:
             self._opened()
             self._opened = None
@@ -207,7 +207,7 @@ class SandboxPage:
         return told(await self._slack.submit(given["view"], self._person.slack_user_id, values))
 
     async def _close(self, request: Request) -> Response:
-        """Slack tells the app only where the view asks for it, and ours don't."""
+        """Slack notifies the app only if the view asks for it, and ours don't."""
         view = self._slack.workspace.views[(await request.json())["view"]]
         view.is_open = False
         self._slack.workspace.touch()
@@ -280,7 +280,7 @@ class SandboxPage:
         return done()
 
     async def _set_board(self, request: Request) -> Response:
-        """By the demo, which is signed in like anybody."""
+        """By the demo, which is signed in like any visitor."""
         board = await request.json()
         self.board = {"samples": list(board["samples"]), "agents": list(board["agents"])}
         return done()

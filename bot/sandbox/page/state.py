@@ -1,4 +1,4 @@
-"""The page's state: the three vendors as one person sees them, as JSON. Reads, and changes nothing."""
+"""The page's state: the three vendors as one person sees them, as JSON. Reads only."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bot.sandbox.vendor import JsonObject
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A reply that the person wrote in the mailbox. ``status`` is what the service's door said."""
+    """A reply that the person wrote in the mailbox. ``status`` is the service's."""
 
     mail_id: int
     text: str
@@ -65,7 +65,7 @@ def _conversation(
 
 
 def _message(message: Message, others: Sequence[Message]) -> JsonObject:
-    """A reply that was sent to the conversation too stands there with its thread above it; any other stands under
+    """A reply that was also sent to the conversation stands there with its thread above it; any other stands under
     the message that began the thread."""
     root = next((one for one in others if one.ts == message.thread_ts and one is not message), None)
     beside = root is not None and not message.broadcast
@@ -116,7 +116,7 @@ def _view(view: View) -> JsonObject:
 
 
 def mail_json(mailbox: Mailbox, address: str, sent: Sequence[Sent]) -> list[JsonObject]:
-    """The mails to ``address``, newest first, each with what was replied to it."""
+    """The mails to ``address``, newest first, each with its replies."""
     return [_mail(mail, [one for one in sent if one.mail_id == mail.id]) for mail in reversed(mailbox.of(address))]
 
 

@@ -1,4 +1,4 @@
-"""A pretend PagerDuty: ``world`` is its state, ``app`` serves it, with what its people do.
+"""A pretend PagerDuty: ``world`` is its state, ``app`` serves it, with its people's actions.
 
-``app`` has its Events API, ``rest`` the other one; ``webhooks`` are what it sends.
+``app`` has its Events API, ``rest`` the other one; ``webhooks`` are those that it sends.
 """

@@ -1,6 +1,6 @@
 """A pretend PagerDuty on loopback: Events API, REST API, V3 webhooks, and people with pagers.
 
-The demo's world and, with faults and with all that PagerDuty refuses, the tests' fake. Its webhooks carry no
+The demo's world and, with faults and all of PagerDuty's refusals, the tests' fake. Its webhooks carry no
 ``incident_key`` if there are alerts.
 
 Source: https://developer.pagerduty.com/docs/webhooks-overview ("Event Types").
@@ -46,7 +46,7 @@ class PagerDutySandbox:
         return await self.say("incident.acknowledged", incident_data(incident), user)
 
     async def add_note(self, incident: Incident, user: User | None, text: str) -> httpx.Response:
-        """By ``user``, or by an automation if there is none. What does not fit is cut, and says so."""
+        """By ``user``, or by an automation if ``None``. A text that is too long is cut, and says so."""
         note = self.account.annotate(incident, user or User("PBOT", "Automation", ""), text)
         return await self.say("incident.annotated", note_data(incident, note), user)
 

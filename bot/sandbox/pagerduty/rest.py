@@ -104,7 +104,7 @@ class RestApi:
     # --- Incidents ------------------------------------------------------------------------------------------------
 
     async def _incidents(self, request: Request) -> Response:
-        """``incident_key`` finds those too whose alerts have it; ``statuses[]`` keeps those of any of these."""
+        """``incident_key`` also finds incidents whose alerts have it; ``statuses[]`` keeps those of any of these."""
         query = request.query_params
         statuses, key = set(query.getlist("statuses[]")), query.get("incident_key")
         since = None if query.get("date_range") == "all" else self.account.now() - LATELY
@@ -161,7 +161,7 @@ class RestApi:
         return JSONResponse({"responder_request": said})
 
     def _requester(self, request: Request) -> User | None:
-        """A call that changes an incident says in ``From`` by whose hand."""
+        """A call that changes an incident names its author in ``From``."""
         return self.account.user_with_email(request.headers.get("from", ""))
 
     def tell(self, event_type: str, data: JsonObject, agent: User | None) -> None:
@@ -195,7 +195,7 @@ async def body_of(request: Request) -> Mapping[str, Any]:
 
 
 def read_object(raw: bytes) -> JsonObject | None:
-    """What is in a request's body; ``None`` if it is no JSON object."""
+    """The JSON object in a request's body; ``None`` for any other body."""
     try:
         given = json.loads(raw)
     except (ValueError, RecursionError):

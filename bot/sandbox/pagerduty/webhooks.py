@@ -1,8 +1,7 @@
-"""PagerDuty's V3 webhooks: what is in one, its signatures, and the one subscription that they go out by.
+"""PagerDuty's V3 webhooks: their content, their signatures, and the one subscription that they go out by.
 
-What nobody waits for goes out in the background, in the order it happened. An incident's later webhooks wait behind
-one that is to be tried again. The real one spreads its tries over time; here they come with the next webhook of the
-incident.
+Webhooks that nobody waits for go out in the background, in order. An incident's later webhooks wait behind one that is
+to be tried again. The real PagerDuty spreads its tries over time; here they come with the incident's next webhook.
 
 Source: https://developer.pagerduty.com/docs/webhooks-overview, …/webhook-signatures and …/webhooks-behavior.
 """
@@ -33,7 +32,7 @@ _ENVELOPE_BYTES = 4 * 1024
 
 @dataclass
 class Delivery:
-    """One webhook on its way. ``webhook_id`` stays the same however often it is delivered."""
+    """One webhook in delivery. ``webhook_id`` stays the same however often it is delivered."""
 
     webhook_id: str
     event: JsonObject
@@ -163,7 +162,7 @@ class Webhooks:
         return await self.deliver(delivery)
 
     def _before(self, delivery: Delivery) -> list[Delivery]:
-        """The same incident's webhooks that have yet to arrive, as far as they are older."""
+        """The same incident's older webhooks that have yet to arrive."""
         waiting = self.undelivered
         older = waiting[: waiting.index(delivery)] if delivery in waiting else waiting
         return [one for one in older if _behind(delivery, one)]
@@ -211,7 +210,7 @@ class Webhooks:
         }
 
     def _settled(self, task: asyncio.Task[Any]) -> None:
-        """A receiver that is away is its own trouble; ``deliveries`` shows that it never answered."""
+        """A receiver that is away is not an error here; ``deliveries`` shows that it never answered."""
         self._background.discard(task)
         if not task.cancelled():
             task.exception()

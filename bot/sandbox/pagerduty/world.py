@@ -39,7 +39,7 @@ class Service:
 
 @dataclass
 class Alert:
-    """What one dedup key stands for. ``event`` is the trigger that opened it, ``triggers`` how many there were."""
+    """The alert of one dedup key. ``event`` is the trigger that opened it, ``triggers`` their number."""
 
     id: str
     alert_key: str
@@ -97,13 +97,13 @@ class Incident:
 
     @property
     def child_alerts(self) -> list[Alert]:
-        """The alerts as PagerDuty shows them: none where the service makes none."""
+        """The alerts as PagerDuty shows them: none if the service makes none."""
         return [] if self.incident_key is not None else self.alerts
 
 
 @dataclass(frozen=True)
 class Triggered:
-    """What a trigger came to. ``opened`` says whether there is an incident that was not there before."""
+    """The result of a trigger. ``opened``: there is a new incident."""
 
     incident: Incident
     dedup_key: str
@@ -171,7 +171,7 @@ class Account(Watched):
         return Triggered(incident, alert.alert_key, opened=True)
 
     def assigned(self, service: Service) -> list[User]:
-        """Whose phone rings for this service: the first user's."""
+        """The users who are paged for this service: the first one."""
         return list(self.users.values())[:1]
 
     def acknowledge(self, incident: Incident, user: User | None) -> None:

@@ -32,7 +32,7 @@ from bot.sandbox.vendor import JsonObject
 class SlackSandbox:
     """One workspace, its app in Socket Mode.
 
-    Serve ``app``; :meth:`close` afterwards where something else than ``app``'s own lifespan serves its routes.
+    Serve ``app``; call :meth:`close` afterwards if its routes are served without ``app``'s own lifespan.
     """
 
     def __init__(self, workspace: Workspace, sockets: SocketMode, methods: Mapping[str, Method] = METHODS) -> None:
@@ -59,20 +59,20 @@ class SlackSandbox:
         await self.sockets.close()
 
     def fail_next(self, fault: WebApiFault, method: str = "*") -> None:
-        """The next request (of ``method``, where given) meets this fault."""
+        """The next request (of ``method``, if given) meets this fault."""
         self.faults.next(fault, method)
 
     @property
     def url(self) -> str:
-        """Where it listens, once anybody has called."""
+        """Its own address, known after the first request."""
         return self._api.url
 
     # --- what people do ---
 
     async def click(self, user_id: str, message: Message | Ephemeral, action_id: str) -> httpx.Response:
-        """Press a button of ``message``; raises ``LookupError`` where the person can't see it or there is none.
+        """Press a button of ``message``; raises ``LookupError`` if the person can't see it or there is none.
 
-        Returns what the service answered. A message that is copied before it changes can be pressed as it was.
+        Returns the service's response. A message that is copied before it changes can be pressed as it was.
         """
         element = message.button(action_id)
         sees = user_id in self.workspace.conversations[message.channel].members
@@ -84,9 +84,9 @@ class SlackSandbox:
         return await self.post(block_actions(self.workspace, user, message, element, self._api.url))
 
     async def submit(self, view_id: str, user_id: str, values: Mapping[str, str]) -> httpx.Response:
-        """Fill in and submit a modal; raises ``FormRefused`` where Slack's client would not send it.
+        """Fill in and submit a modal; raises ``FormRefused`` if Slack's client would not send it.
 
-        Returns what the service answered; what the person sees then is in the view.
+        Returns the service's response; the view shows what the person sees then.
         """
         view = self.workspace.views[view_id]
         if not view.is_open or view.user != user_id:
@@ -103,7 +103,7 @@ class SlackSandbox:
     async def send(self, kind: str, payload: JsonObject) -> httpx.Response:
         """Send a payload (``interactive``, ``slash_commands``, ``events_api``) to the service over a socket.
 
-        Returns what the service acknowledged it with, as its equal over HTTP: a bare acknowledgement is an empty 200.
+        Returns the service's acknowledgement as the same response over HTTP: a bare acknowledgement is an empty 200.
         Raises ``httpx.ReadTimeout`` if none came in time: then the person sees a warning.
         """
         try:
@@ -128,7 +128,7 @@ class SlackSandbox:
 
 
 def _usable(response: httpx.Response) -> JsonObject | None:
-    """What the service said to a submission; an empty 200 closes the modal, anything that is no JSON is trouble."""
+    """The service's response to a submission; an empty 200 closes the modal, a body that is not JSON shows an error."""
     if response.status_code != 200:
         return None
     if not response.content:

@@ -1,4 +1,4 @@
-"""Faults on the way to Slack, and with the next envelope of Socket Mode, as they are switched on."""
+"""Faults on the way to Slack, and with the next envelope of Socket Mode, when switched on."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from bot.sandbox.vendor import JsonObject
 
 
 class WebApiFault(Protocol):
-    """What one request meets. ``perform`` does what it asks for, and returns what Slack would have said."""
+    """A fault of one request. ``perform`` executes the request, and returns Slack's reply."""
 
     async def meet(self, request: Request, perform: Callable[[], Awaitable[JsonObject]]) -> Response: ...
 
 
 @dataclass(frozen=True)
 class DropAfterStoring:
-    """The connection dies although it has happened; the caller can't tell."""
+    """The connection dies after the request was executed; the caller can't tell."""
 
     async def meet(self, request: Request, perform: Callable[[], Awaitable[JsonObject]]) -> Response:
         await perform()
@@ -40,9 +40,8 @@ class RateLimited:
 
 
 class Faults:
-    """A queue of faults, each for the next request of one method, or of any where the method is ``*``; and those that
-    every request of a method meets until they are switched off.
-    """
+    """A queue of faults, each for the next request of one method, or of any if the method is ``*``; and faults that
+    every request of a method meets until they are switched off."""
 
     def __init__(self) -> None:
         self._waiting: deque[tuple[str, WebApiFault]] = deque()
@@ -78,7 +77,7 @@ class Faults:
 class CutOff(Response):
     """Closes the connection instead of answering.
 
-    ASGI has no word for that, so this reaches for the transport of uvicorn, which serves every sandbox.
+    ASGI has no means for that, so this uses the transport of uvicorn, which serves every sandbox.
     """
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -93,7 +92,7 @@ class CutOff(Response):
 
 @dataclass(frozen=True)
 class Duplicated:
-    """It is delivered twice, over two sockets if there are two."""
+    """The envelope is delivered twice, over two sockets if there are two."""
 
     async def spoil(self, sockets: SocketMode, socket: ServerSocket, envelope: JsonObject) -> None:
         await sockets.one().say(envelope)

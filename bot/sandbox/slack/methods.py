@@ -1,7 +1,7 @@
 """The Web API methods of the pretend Slack, each with the scope that it needs; ``views.*`` are in ``views``.
 
-``chat.*``, who and where (``auth.test``, ``users.*``, ``usergroups.users.list``, ``conversations.open`` and ``.info``),
-and what was said (``conversations.history`` and ``.replies``, newest first).
+``chat.*``, people and places (``auth.test``, ``users.*``, ``usergroups.users.list``, ``conversations.open`` and
+``.info``), and messages (``conversations.history`` and ``.replies``, newest first).
 
 Source: https://docs.slack.dev/reference/methods.
 """
@@ -54,7 +54,7 @@ def usergroup_users(workspace: Workspace, arguments: JsonObject) -> JsonObject:
 
 
 def open_conversation(workspace: Workspace, arguments: JsonObject) -> JsonObject:
-    """Direct messages with one person; several at once are more than the sandbox has."""
+    """Direct messages with one person; the sandbox has none with several."""
     wanted = [name for name in str(arguments.get("users", "")).split(",") if name]
     if not wanted:
         raise SlackRefusal("users_list_not_supplied")
@@ -85,7 +85,7 @@ def conversation_info(workspace: Workspace, arguments: JsonObject) -> JsonObject
 
 
 def _seen(workspace: Workspace, arguments: JsonObject) -> Conversation:
-    """The conversation that is asked for; a private one has to have our app in it."""
+    """The requested conversation; our app has to be in a private one."""
     conversation = workspace.conversations.get(str(arguments.get("channel", "")))
     if conversation is None or (conversation.is_private and workspace.bot.id not in conversation.members):
         raise SlackRefusal("channel_not_found")
@@ -111,7 +111,7 @@ LARGEST_PAGE = 999
 
 
 def history(workspace: Workspace, arguments: JsonObject) -> JsonObject:
-    """Replies in threads are not part of it, unless they were sent to the conversation as well."""
+    """Replies in threads are not included, unless they were also sent to the conversation."""
     conversation = _readable(workspace, arguments)
     tops = [one for one in workspace.posted(conversation.id) if one.broadcast or one.thread_ts in {None, one.ts}]
     return _page(workspace, _between(tops, arguments)[::-1], arguments)
@@ -135,7 +135,7 @@ def _readable(workspace: Workspace, arguments: JsonObject) -> Conversation:
 
 
 def _between(messages: list[Message], arguments: JsonObject) -> list[Message]:
-    """After ``oldest`` and before ``latest``; both ends too where ``inclusive``."""
+    """After ``oldest`` and before ``latest``; both ends too if ``inclusive``."""
     oldest = float(arguments.get("oldest") or 0)
     latest = float(arguments.get("latest") or "inf")
     edges = {oldest, latest} if is_true(arguments.get("inclusive")) else set()
@@ -315,8 +315,8 @@ def _metadata(given: Any) -> JsonObject | None:
 
 @dataclass(frozen=True)
 class Method:
-    """``scope`` is what this call needs, ``None`` for nothing; its ``*`` is ``im``, ``groups`` or ``channels``, by the
-    conversation that is asked for. ``perform`` does it or raises a refusal."""
+    """``scope`` is the scope that this call needs, or ``None``; its ``*`` is ``im``, ``groups`` or ``channels``, by
+    the requested conversation. ``perform`` executes it or raises a refusal."""
 
     scope: str | None
     perform: Callable[[Workspace, JsonObject], JsonObject]

@@ -1,4 +1,4 @@
-"""Sign in with Slack: where people say yes, the tokens that follow, and who it was.
+"""Sign in with Slack: the consent page, the tokens that follow, and the user's info.
 
 Slack's Web API answers with 200 and ``{"ok": false}``; the addresses and keys are published as OpenID Connect asks.
 
@@ -30,7 +30,7 @@ SCOPES = frozenset({"openid", "email", "profile"})
 
 @dataclass
 class Granted:
-    """What somebody has said yes to; a code for it is good once."""
+    """A person's consent; its code is good once."""
 
     user: User
     redirect_uri: str
@@ -40,8 +40,8 @@ class Granted:
 
 @dataclass
 class OpenId:
-    """The workspace's app as an OpenID client. ``signed_in`` is who sits at the browser, ``None`` for somebody who says
-    no. ``unverified``: whose addresses Slack has not verified."""
+    """The workspace's app as an OpenID client. ``signed_in`` is the person at the browser, ``None`` for one who says
+    no. ``unverified``: people whose addresses Slack has not verified."""
 
     workspace: Workspace
     client_id: str = "1000000000.2000000000"
@@ -54,7 +54,7 @@ class OpenId:
 
     @property
     def routes(self) -> list[Route]:
-        """Before the Web API's own, which takes every method that it does not know for a wrong one."""
+        """To be put before the Web API's own, which takes every unknown method for a wrong one."""
         return [
             Route("/.well-known/openid-configuration", self._published),
             Route("/openid/connect/keys", self._keys),
@@ -65,7 +65,7 @@ class OpenId:
 
     @cached_property
     def key(self) -> Any:
-        """What signs ID tokens; made when it is first needed."""
+        """The key for ID tokens; made when it is first needed."""
         from joserfc.jwk import RSAKey
 
         return RSAKey.generate_key(2048, {"kid": "slack-sandbox", "use": "sig"}, private=True)
@@ -91,7 +91,7 @@ class OpenId:
         return JSONResponse({"keys": [self.key.as_dict(private=False)]})
 
     async def _authorize(self, request: Request) -> Response:
-        """Whoever asks wrongly is not sent anywhere: Slack shows a page of its own."""
+        """A wrong request is not redirected: Slack shows a page of its own."""
         asked = request.query_params
         scopes = set(asked.get("scope", "").split())
         problem = (
@@ -176,7 +176,7 @@ class OpenId:
 
 
 async def _fields(request: Request) -> JsonObject:
-    """The fields of a form; the client may say in a header who it is."""
+    """The fields of a form; the client may authenticate in a header."""
     given: JsonObject = dict(parse_qsl((await request.body()).decode(), keep_blank_values=True))
     kind, _, basic = request.headers.get("authorization", "").partition(" ")
     if kind.lower() == "basic":

@@ -1,4 +1,4 @@
-"""The interactive payloads that Slack sends when somebody presses a button or submits a modal.
+"""The interactive payloads that Slack sends when a person presses a button or submits a modal.
 
 Source: https://docs.slack.dev/reference/interaction-payloads.
 """
@@ -35,7 +35,7 @@ def block_actions(
 
 
 def view_submission(workspace: Workspace, user: User, view: View) -> JsonObject:
-    """Somebody submitted ``view``; what they filled in is in its state."""
+    """A person submitted ``view``; their input is in its state."""
     return {
         **envelope(workspace, user),
         "type": "view_submission",

@@ -1,6 +1,6 @@
-"""Socket Mode of the pretend Slack: where sockets are, and what goes over them.
+"""Socket Mode of the pretend Slack: its sockets, and the envelopes over them.
 
-A socket is asked for with ``apps.connections.open`` and lives on a port of its own, as Slack's are on hosts of their
+A socket is requested with ``apps.connections.open`` and lives on a port of its own, as Slack's are on hosts of their
 own. Each payload goes to one socket, in turn, and is acknowledged on that one.
 
 Source: https://docs.slack.dev/apis/events-api/using-socket-mode; facts on channels §A3.
@@ -35,8 +35,7 @@ REFRESHED, WARNED, DISABLED, TOO_MANY = "refresh_requested", "warning", "link_di
 
 class ServerSocket:
     """One connection of the app. ``silent`` ones stay open, deliver nothing and answer nothing, not even a ping;
-    ``pings`` says whether Slack goes on pinging there.
-    """
+    ``pings``: Slack goes on pinging there."""
 
     def __init__(self, ws: web.WebSocketResponse, request: web.Request) -> None:
         self.ws = ws
@@ -64,7 +63,7 @@ class ServerSocket:
 
 
 class SocketFault(Protocol):
-    """What happens to one envelope, once ``socket`` was sent it."""
+    """A fault of one envelope after it was sent to ``socket``."""
 
     async def spoil(self, sockets: SocketMode, socket: ServerSocket, envelope: JsonObject) -> None: ...
 
@@ -95,7 +94,7 @@ class SocketMode:
         self._url = ""
 
     async def connections_open(self, token: str) -> JsonObject:
-        """``apps.connections.open``: where the next socket is to be opened, once."""
+        """``apps.connections.open``: the address for the next socket, good once."""
         if not token:
             raise SlackRefusal("not_authed")
         if not token.startswith("xapp-"):
@@ -127,7 +126,7 @@ class SocketMode:
             socket.silent, socket.pings = True, False
 
     async def disconnect(self, *which: ServerSocket, reason: str = REFRESHED) -> None:
-        """Ask for these sockets, or for all, to be opened anew."""
+        """Ask for these sockets, or for all, to be reopened."""
         for socket in which or tuple(self.sockets):
             await self.let_go(socket, reason)
 
@@ -136,8 +135,8 @@ class SocketMode:
     async def deliver(self, kind: str, payload: JsonObject) -> JsonObject:
         """Send an envelope of ``kind`` (``interactive``, ``slash_commands``, ``events_api``) to one socket.
 
-        Returns what came with the acknowledgement; raises ``TimeoutError`` if none came in time, or if there is
-        no socket: nobody sends it again.
+        Returns the payload of the acknowledgement; raises ``TimeoutError`` if none came in time, or if there is no
+        socket: it is not sent again.
         """
         async with asyncio.timeout(self.ack_within):
             socket = self.one()
@@ -244,7 +243,7 @@ class SocketMode:
                 await socket.ws.ping(b"Ping from sandbox")
 
     async def let_go(self, socket: ServerSocket, reason: str) -> None:
-        """Say so; what was delivered there may still be acknowledged there, but nothing new goes that way."""
+        """Send the disconnect; delivered envelopes may still be acknowledged there, but nothing new goes that way."""
         await socket.say({"type": "disconnect", "reason": reason, "debug_info": {"host": "sandbox"}})
         self._forget(socket)
         if reason in {TOO_MANY, DISABLED}:

@@ -1,4 +1,4 @@
-"""Troubles of the pretend Slack, to be caused on its page: a name, a label for its button, what to expect."""
+"""Troubles of the pretend Slack, to switch on at its page: a name, a label for its button, and what to expect."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ RATE_LIMIT = RateLimited(retry_after=5)
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """``expect`` tells the visitor what they will see. ``is_on`` says whether it lasts at the moment; what is over at
-    once is never on."""
+    """``expect`` tells the visitor what they will see. ``is_on``: it lasts at the moment; one that is over at once
+    is never on."""
 
     label: str
     expect: str

@@ -1,7 +1,8 @@
-"""``views.*`` of the pretend Slack, a modal filled in as Slack's own client would, and what a ``response_action`` does.
+"""``views.*`` of the pretend Slack, a modal filled in as by Slack's own client, and the effect of a
+``response_action``.
 
-Source: https://docs.slack.dev/surfaces/modals, …/reference/methods/views.open,
-…/reference/views/modal-views (``state.values``).
+Source: https://docs.slack.dev/surfaces/modals, …/reference/methods/views.open, …/reference/views/modal-views
+(``state.values``).
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def view_json(workspace: Workspace, view: View) -> JsonObject:
 
 
 def react(workspace: Workspace, view: View, answer: JsonObject | None) -> None:
-    """What the person sees after the service answered a submission; ``None`` if it gave no usable answer."""
+    """The view after the service's response to a submission; ``None`` if the response was unusable."""
     view.errors, view.trouble = {}, None
     match answer:
         case {"response_action": "errors", "errors": dict(errors)} if _inputs(view) >= errors.keys() and errors:

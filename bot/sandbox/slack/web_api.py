@@ -95,7 +95,7 @@ def _bearer(request: Request) -> str:
 
 
 async def read_arguments(request: Request) -> JsonObject:
-    """Query, form and JSON alike; what is JSON inside a form is parsed."""
+    """Query, form and JSON alike; JSON inside a form is parsed."""
     arguments: JsonObject = dict(request.query_params)
     body = await request.body()
     if request.headers.get("content-type", "").startswith("application/json"):

@@ -18,7 +18,7 @@ from bot.sandbox.vendor import JsonObject, Watched, wall_clock
 
 
 class SlackRefusal(Exception):
-    """``{"ok": false, "error": code}``; ``details`` go beside it."""
+    """``{"ok": false, "error": code}`` with ``details`` beside it."""
 
     def __init__(self, code: str, **details: Any) -> None:
         super().__init__(f"{code} {details}" if details else code)
@@ -64,7 +64,7 @@ def button_in(blocks: list[JsonObject], action_id: str) -> JsonObject | None:
 
 
 class Pressed:
-    """What may have buttons."""
+    """A thing that may have buttons."""
 
     blocks: list[JsonObject]
 
@@ -88,7 +88,7 @@ class Message(Pressed):
 
 @dataclass
 class Ephemeral(Pressed):
-    """Something only ``user`` sees. Nobody can look it up by its ``ts``."""
+    """A message that only ``user`` sees. Nobody can look it up by its ``ts``."""
 
     channel: str
     user: str
@@ -155,7 +155,7 @@ ALL_SCOPES = frozenset(
 
 
 class Workspace(Watched):
-    """One workspace with one installed app. ``token_trouble`` is what the token answers instead of working."""
+    """One workspace with one installed app. ``token_trouble`` is the error of a token that does not work."""
 
     team_id = "T0SANDBOX"
     app_id = "A0SANDBOX"
@@ -203,7 +203,7 @@ class Workspace(Watched):
     # --- keeping ---
 
     def kept_blocks(self, blocks: Any) -> list[JsonObject]:
-        """``blocks`` as Slack keeps them: it gives a block id to whoever has none."""
+        """``blocks`` as Slack stores them: a block without an id gets one."""
         return [{**block, "block_id": block.get("block_id") or f"b{number}"} for number, block in enumerate(blocks)]
 
     def kept_view(self, view: Any) -> JsonObject:
