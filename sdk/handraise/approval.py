@@ -40,8 +40,8 @@ _SAID = {
 class Denied(HandraiseError):
     """The call was not approved, and has not run.
 
-    ``cause`` is ``person``, ``silence`` (nobody has decided) or ``cancelled``. ``reason`` is what a person gave as the
-    reason, if anything; it is not in the message. ``suspension`` is the ended record.
+    ``cause`` is ``person``, ``silence`` (nobody decided) or ``cancelled``. ``reason`` is the person's, if they gave
+    one; it is not in the message. ``suspension`` is the ended record.
     """
 
     def __init__(self, tool: str, suspension: SuspensionRecord) -> None:
@@ -51,7 +51,7 @@ class Denied(HandraiseError):
         super().__init__(f"{tool} was not approved: {_SAID[self.cause]} ({suspension.ref or 'no reference'}).")
 
     def tool_result(self) -> dict[str, JsonValue]:
-        """What a model may be told instead of the tool's result; no secret in it."""
+        """A result for the model in place of the tool's; no secret in it."""
         told: dict[str, JsonValue] = {
             "status": "denied",
             "cause": self.cause,
@@ -111,7 +111,7 @@ def needs_approval(
 
 
 class _Asking:
-    """How approval is asked for: what the decorator was given."""
+    """The decorator's arguments: how to ask for approval."""
 
     def __init__(
         self,
@@ -200,7 +200,7 @@ class _ApprovedFunction:
         return {"tool": self._tool, "arguments": bound.json()}
 
     def _check(self, ended: SuspensionRecord) -> None:
-        """Raises :class:`Denied` unless it may run. The server has the last word, when the receipt is used."""
+        """Raises :class:`Denied` unless it may run. The server decides finally, when the receipt is used."""
         if ended.resolution == "responded" and ended.response == APPROVE:
             return
         silent = ended.resolution == "expired" and ended.error is None and ended.continued_with == APPROVE
@@ -212,7 +212,7 @@ class _ApprovedFunction:
 
 
 def _check_template(template: str, names: frozenset[str]) -> None:
-    """Raises ``ValueError`` if the question names what is no argument."""
+    """Raises ``ValueError`` if the question names an unknown argument."""
     try:
         fields = [field for _, field, _, _ in string.Formatter().parse(template) if field is not None]
     except ValueError as problem:
@@ -225,7 +225,7 @@ def _check_template(template: str, names: frozenset[str]) -> None:
 
 
 def _client(people: Client | Callable[[], Client] | None) -> AbstractAsyncContextManager[Handraise]:
-    """A client that was given stays open; one of the call's own is closed with it."""
+    """A given client stays open; a call's own client is closed with it."""
     given = people() if callable(people) else people
     if given is None:
         return Handraise()

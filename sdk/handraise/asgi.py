@@ -1,4 +1,4 @@
-"""ASGI, as little of it as a receiver needs: a body up to a limit, one reply, the lifespan.
+"""A minimal ASGI server side for a receiver: a body up to a limit, one reply, the lifespan.
 
 Source: https://asgi.readthedocs.io/en/latest/specs/www.html, …/specs/lifespan.html.
 """
@@ -18,7 +18,7 @@ Send = Callable[[Message], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class ReceiverReply:
-    """What to answer the server with."""
+    """The reply to the server."""
 
     status: int
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -26,7 +26,7 @@ class ReceiverReply:
 
 
 def refused(status: int, code: str, **headers: str) -> ReceiverReply:
-    """A reply that says why: ``{"error": code}``. Underscores in names of headers stand for hyphens."""
+    """A reply with the reason: ``{"error": code}``. Underscores in names of headers stand for hyphens."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return ReceiverReply(status, {"content-type": "application/json", **named}, json.dumps({"error": code}).encode())
 
@@ -67,7 +67,7 @@ async def serve(
 
 
 async def _reply(scope: Scope, receive: Receive, respond: Respond, longest_body: int) -> ReceiverReply | None:
-    """``None`` if nobody is there any more to be answered."""
+    """``None`` if the client is gone."""
     if scope["method"] != "POST":
         return refused(405, "method_not_allowed", allow="POST")
     headers = _headers(scope["headers"])
@@ -83,7 +83,7 @@ async def _reply(scope: Scope, receive: Receive, respond: Respond, longest_body:
 
 
 async def _body(headers: Mapping[str, str], receive: Receive, longest: int) -> bytes:
-    """All of it. What the sender says of its length is believed only if it is too much: nothing is read then."""
+    """The whole body. A stated length is only used if it is too large: then nothing is read."""
     announced = headers.get("content-length", "")
     if announced.isascii() and announced.isdigit() and (len(announced) > 18 or int(announced) > longest):
         raise _TooLong

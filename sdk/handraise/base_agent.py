@@ -1,4 +1,4 @@
-"""Agents as OpenIntent writes them: a class that asks people, with hooks for what becomes of it.
+"""Agents in OpenIntent's style: a class that asks people, with hooks for the results.
 
 Source: RFC-0025 §9; RFC-0026 §4.5, §5, §8; docs/decisions/0050.
 """
@@ -34,7 +34,7 @@ Kind = TypeVar("Kind", bound="BaseAgent")
 
 
 class _Decorator(Protocol):
-    """What it makes of a class that is no :class:`BaseAgent` has no type: Python can't say "both"."""
+    """Its result for a class that is not a :class:`BaseAgent` has no type: Python can't say "both"."""
 
     @overload
     def __call__(self, kind: type[Kind]) -> type[Kind]: ...
@@ -45,7 +45,7 @@ class _Decorator(Protocol):
 class _Run:
     """``agent.run()`` runs that agent; ``MyAgent.run(url, api_key)`` makes it first.
 
-    It starts the agent, does its ``main()`` and ends with it, or on SIGTERM, Ctrl-C or ``stop()``, and then quietly.
+    It starts the agent and runs its ``main()``. It ends when that ends, or quietly on SIGTERM, Ctrl-C or ``stop()``.
     """
 
     def __get__(self, agent: BaseAgent | None, kind: type[BaseAgent]) -> Callable[..., None]:
@@ -91,17 +91,19 @@ class BaseAgent:
         await self.aclose()
 
     async def main(self) -> None:
-        """What ``run()`` does once the agent has started; it ends with this. By default, to call the hooks for ever."""
+        """The work of ``run()`` once the agent has started; ``run()`` ends with it. By default it calls the hooks
+        for ever."""
         await asyncio.Event().wait()
 
     # --- Asking -----------------------------------------------------------------------------------------------------
 
     async def request_input(self, intent_id: str | None, /, question: str, **options: Unpack[Options]) -> Any:
-        """Suspend the intent, ask a person, and return what to go on with (RFC-0025 §9.1); ``None`` makes an intent.
+        """Suspend the intent, ask a person, and return the answer (RFC-0025 §9.1); an ``intent_id`` of ``None`` makes
+        an intent.
 
-        Takes, returns and raises what :meth:`Handraise.request_input` does. With an ``idempotency_key`` of your own, an
-        agent that was restarted waits for the same question instead of asking twice. Raises
-        :class:`SuspensionNotSupported` if the server knows no suspensions (RFC-0025 §12).
+        Takes, returns and raises the same as :meth:`Handraise.request_input`. With an ``idempotency_key`` of your own,
+        a restarted agent waits for the same question instead of asking twice. Raises :class:`SuspensionNotSupported` if
+        the server knows no suspensions (RFC-0025 §12).
         """
         connection = await self._started()
         if intent_id is not None:
@@ -122,9 +124,9 @@ class BaseAgent:
         reversibility: float | None = None,
         context: Mapping[str, JsonValue] | None = None,
     ) -> EngagementDecision:
-        """Whether a person should be asked (RFC-0025 §7). The server decides, and the intent's log has it.
+        """Whether a person should be asked (RFC-0025 §7). The server decides, and logs it in the intent's log.
 
-        What is given by keyword goes before ``signals``.
+        Keyword arguments take precedence over ``signals``.
         """
         people = (await self._started()).people
         given = {"confidence": confidence, "risk": risk, "reversibility": reversibility, "context": context}
@@ -140,7 +142,7 @@ class BaseAgent:
 
     @property
     def people(self) -> Handraise:
-        """The client of this agent, for all that the API can do besides. There is none before the start."""
+        """The client of this agent, for everything else in the API. There is none before the start."""
         if self._starting is None or not self._starting.done() or self._is_closed:
             raise RuntimeError("The agent has not started, or is closed: use `async with agent:`.")
         return self._starting.result().people
@@ -148,16 +150,15 @@ class BaseAgent:
     # --- Start and end ----------------------------------------------------------------------------------------------
 
     async def start(self) -> None:
-        """Register the default policy and begin to listen for the hooks: of what happens from now on, none is missed.
+        """Register the default policy and begin to listen for the hooks: from now on, no event is missed.
 
-        Again, it does nothing. Raises :class:`RequestRefused` if the key is not valid, :class:`ServerUnavailable` if
-        the server stays away.
+        A second call does nothing. Raises :class:`RequestRefused` if the key is not valid, :class:`ServerUnavailable`
+        if the server stays away.
         """
         await self._started()
 
     async def aclose(self) -> None:
-        """Stop listening. Questions stay open on the server. Hooks of questions that have ended are waited for, for a
-        few seconds."""
+        """Stop listening. Questions stay open on the server. Waits a few seconds for the hooks of ended questions."""
         self._is_closed = True
         starting, self._starting = self._starting, None
         if starting is None:
@@ -167,7 +168,7 @@ class BaseAgent:
             await (await starting).close()
 
     def stop(self) -> None:
-        """Let ``run()`` end; from any thread."""
+        """End ``run()``; may be called from any thread."""
         if self._stop is not None:
             self._stop()
 
@@ -221,7 +222,7 @@ def Agent(agent_id: str) -> _Decorator:  # noqa: N802 (RFC-0026 §8 writes it so
 
 @dataclass
 class _Connection:
-    """A started agent's. ``listening`` is ``None`` if there is no hook to call, or no stream to hear."""
+    """A started agent's connection. ``listening`` is ``None`` if there is no hook to call, or no stream to read."""
 
     people: Handraise
     listener: HookListener
@@ -293,7 +294,7 @@ async def _run_until_stopped(agent: BaseAgent) -> None:
 
 @contextmanager
 def _stopping_at_signals(loop: asyncio.AbstractEventLoop, stop: Callable[[], None]) -> Iterator[None]:
-    """The first SIGTERM or Ctrl-C stops, a second one ends the process as it always does."""
+    """The first SIGTERM or Ctrl-C calls ``stop``; a second one ends the process as usual."""
     caught: list[signal.Signals] = []
 
     def give_back() -> None:

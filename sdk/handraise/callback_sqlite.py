@@ -1,6 +1,6 @@
-"""Callbacks that are running and done, in a SQLite file: they outlive the process, and several processes share them.
+"""Running and done callbacks in a SQLite file: they outlive the process, and several processes share them.
 
-Imported only when it is named: :mod:`sqlite3` is not for every agent.
+Imported only when it is named: not every agent needs :mod:`sqlite3`.
 """
 
 from __future__ import annotations
@@ -88,8 +88,8 @@ class SqliteCallbackStore:
         await asyncio.to_thread(self._run, _RELEASE, webhook_id, holder)
 
     def finish_in(self, connection: sqlite3.Connection, webhook_id: str) -> None:
-        """Mark it as done on ``connection``, whose transaction you commit: it is done exactly if the rest of that
-        transaction is.
+        """Mark it as done on ``connection``, whose transaction you commit: it is done exactly if that transaction is
+        committed.
 
         ``connection`` must be one to the file of this store. If the transaction is rolled back, let the handler raise:
         one that returns has its callback marked as done anyway.

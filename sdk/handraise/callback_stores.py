@@ -1,4 +1,4 @@
-"""Which callbacks have been worked through, so that each is once, however often the server sends it (API.md §5).
+"""Which callbacks were handled, so that each is handled once, however often the server sends it (API.md §5).
 
 A callback is *running* while its handler works, and *done* afterwards. A store keeps the done ones for a week, which is
 longer than the 72 hours for which the server repeats a callback. In memory, or with
@@ -25,7 +25,7 @@ MOST_IDS = 100_000
 
 
 class CallbackState(Enum):
-    """What a store says about a callback that has come in."""
+    """A store's state of an incoming callback."""
 
     NEW = "new"
     """Nobody is at it: it is the asking holder's from now on."""
@@ -39,24 +39,24 @@ class CallbackState(Enum):
 class CallbackStore(Protocol):
     """Which callbacks are running and done. Every method may be called from any thread and any event loop.
 
-    ``holder`` names one run of one handler, so that a run that was given up changes nothing of the next one's.
+    ``holder`` names one run of one handler, so that an abandoned run changes nothing of the next one's.
     """
 
     @property
     def lease(self) -> timedelta | None:
-        """For how long a running callback stays its holder's without :meth:`renew`; ``None`` if for ever."""
+        """How long a running callback stays its holder's without :meth:`renew`; ``None`` for ever."""
 
     async def begin(self, webhook_id: str, session_id: str | None, holder: str) -> CallbackState:
-        """Begin ``webhook_id``, if it is new. Atomic: of several who ask, one alone is told ``NEW``."""
+        """Begin ``webhook_id``, if it is new. Atomic: only one of several callers gets ``NEW``."""
 
     async def renew(self, webhook_id: str, holder: str) -> None:
-        """The holder is still at it."""
+        """The holder still works on it."""
 
     async def finish(self, webhook_id: str, holder: str) -> None:
-        """It is done. Done again changes nothing."""
+        """Mark it as done. A second call changes nothing."""
 
     async def release(self, webhook_id: str, holder: str) -> None:
-        """It came to nothing: it is new again, unless it is done or another holder's."""
+        """The run failed: it is new again, unless it is done or another holder's."""
 
 
 def utc_now() -> datetime:
@@ -124,7 +124,7 @@ class MemoryCallbackStore:
         return session_id is not None and any(one.session_id == session_id for one in self._running.values())
 
     def _forget(self) -> None:
-        """The oldest stand first."""
+        """The oldest come first."""
         too_old = self.now() - self.keep
         while self._done:
             oldest = next(iter(self._done))

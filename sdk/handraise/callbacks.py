@@ -1,4 +1,4 @@
-"""Callbacks: whether one is from our server, and what it says.
+"""Callbacks: verify that one comes from our server, and parse it.
 
 Source: Standard Webhooks, https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md;
 API.md §5.
@@ -40,9 +40,9 @@ class Headers(Protocol):
 
 
 class Resumed(Received):
-    """How a question ended, or that a person asks back, as the callback tells it (API.md §5).
+    """A callback's content: how a question ended, or that a person asks back (API.md §5).
 
-    ``webhook_id`` is the same however often this one is sent: an agent that has seen it has done its work.
+    ``webhook_id`` is the same however often this callback is sent: an agent that has seen it has done its work.
     ``type`` is ``intent.resumed``, ``intent.suspension_expired``, ``intent.suspension_cancelled``,
     ``intent_authorized`` or ``intent_vetoed``; ignore those you don't know. With ``clarification_requested`` nothing
     has ended: ``clarification`` is what :meth:`Handraise.clarification` answers.
@@ -138,14 +138,14 @@ def _signed_headers(headers: Headers) -> tuple[str, str, str]:
 
 
 def _is_signed(content: bytes, signatures: str, keys: Sequence[bytes]) -> bool:
-    """Whether any ``v1`` signature of the header is any key's; other versions are passed over, as the spec asks."""
+    """Whether any ``v1`` signature of the header is any key's; other versions are ignored, as the spec asks."""
     given = [entry[3:].encode("utf-8", "backslashreplace") for entry in signatures.split() if entry.startswith("v1,")]
     ours = [base64.b64encode(hmac.digest(key, content, hashlib.sha256)) for key in keys]
     return any(hmac.compare_digest(mine, theirs) for mine in ours for theirs in given)
 
 
 def _keys(secrets: str | Sequence[str]) -> list[bytes]:
-    """The HMAC keys. A broken secret is this program's fault, so it is never taken for a forged callback."""
+    """The HMAC keys. A broken secret is this program's fault, and not a forged callback."""
     given = [secrets] if isinstance(secrets, str) else list(secrets)
     keys = [_key(secret) for secret in given]
     if not keys:

@@ -1,7 +1,7 @@
-"""The closed sets of a question: what may stand in those of its fields that are no free text.
+"""The closed sets of a question: the allowed values of its fields that are not free text.
 
-In a module of their own, since both what a question is made of and what checks it need them. Source: RFC-0025 §4, §6;
-RFC-0026 §4.1; API.md §2.
+A module of their own, because both a question's types and its checks need them. Source: RFC-0025 §4, §6; RFC-0026 §4.1;
+API.md §2.
 """
 
 from __future__ import annotations

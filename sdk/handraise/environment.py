@@ -1,4 +1,4 @@
-"""Where the server is and with which key: given, or from the environment; and ids as parts of a path."""
+"""The server's URL and the key, given or from the environment; and ids as parts of a path."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from handraise.errors import ConfigurationError
 
 
 def url_of(given: str | None) -> str:
-    """``given``, or ``HANDRAISE_URL``. Raises :class:`ConfigurationError` if that is no server's."""
+    """``given``, or ``HANDRAISE_URL``. Raises :class:`ConfigurationError` if it is not a server's URL."""
     url = (given or os.environ.get("HANDRAISE_URL", "")).strip()
     if not url:
         raise ConfigurationError("No server: set HANDRAISE_URL or pass url=, for example http://127.0.0.1:8080.")
@@ -20,7 +20,7 @@ def url_of(given: str | None) -> str:
 
 
 def api_key_of(given: str | None) -> str:
-    """``given``, or ``HANDRAISE_API_KEY``. Raises :class:`ConfigurationError`, without the key, if it can't be one."""
+    """``given``, or ``HANDRAISE_API_KEY``. Raises :class:`ConfigurationError`, without the key, if it is invalid."""
     key = (given or os.environ.get("HANDRAISE_API_KEY", "")).strip()
     if not key:
         raise ConfigurationError("No API key: set HANDRAISE_API_KEY or pass api_key=.")

@@ -55,7 +55,7 @@ class FieldProblem:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """What a refusal says: the error envelope, taken apart (API.md §1). ``details`` is what stands beside it."""
+    """The parsed error envelope (API.md §1). ``details`` are its other fields."""
 
     status: int
     code: str
@@ -67,8 +67,8 @@ class Refusal:
 class RequestRefused(HandraiseError):
     """The server understood and said no; the same request will be refused again.
 
-    ``code`` is stable (``no_recipient``, ``already_suspended``, …). Where something in between refused instead of
-    Handraise, it is ``http_`` and the status.
+    ``code`` is stable (``no_recipient``, ``already_suspended``, …). If a proxy refused instead of Handraise, it is
+    ``http_`` and the status.
     """
 
     def __init__(self, refusal: Refusal) -> None:
@@ -83,7 +83,7 @@ class RequestRefused(HandraiseError):
 
 
 def refused(refusal: Refusal) -> RequestRefused:
-    """``refusal`` as the exception that its code has."""
+    """``refusal`` as the exception for its code."""
     return _BY_CODE.get(refusal.code, RequestRefused)(refusal)
 
 
@@ -111,7 +111,7 @@ class AlreadyDenied(RequestRefused):
 
 
 class SuspensionNotSupported(RequestRefused):
-    """A bare 404, in no words of ours: the server knows no suspensions (RFC-0025 §12). Go on without a person."""
+    """A bare 404, not in our own words: the server knows no suspensions (RFC-0025 §12). Go on without a person."""
 
 
 class WorkflowError(RequestRefused):
@@ -121,7 +121,7 @@ class WorkflowError(RequestRefused):
 class UpstreamIntentSuspendedError(WorkflowError):
     """The inputs of a task come from a phase whose intent waits for a person (RFC-0026 §6): claim it again later.
 
-    ``phase_name`` is the phase that was claimed. ``expected_resume_at`` is ISO-8601, ``None`` if nothing says when.
+    ``phase_name`` is the phase that was claimed. ``expected_resume_at`` is ISO-8601, ``None`` if unknown.
     """
 
     def __init__(
@@ -150,11 +150,11 @@ class UpstreamIntentSuspendedError(WorkflowError):
 
 
 class ServerUnavailable(HandraiseError):
-    """Nobody answered, or only with 5xx, for as long as the client was patient."""
+    """No reply, or only 5xx, for as long as the client was patient."""
 
 
 class UnexpectedResponse(HandraiseError):
-    """What answered does not speak the Handraise API; most likely the URL is another service's."""
+    """The reply is not from the Handraise API; most likely the URL is another service's."""
 
 
 class InvalidCallback(HandraiseError):

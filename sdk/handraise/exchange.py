@@ -1,4 +1,4 @@
-"""One exchange with the server, apart from the sending: what a reply means, and when to try again.
+"""One exchange with the server, without the sending: the meaning of a reply, and when to try again.
 
 Both clients share it, the asynchronous and the synchronous one. Imported only when a client is made: httpx takes longer
 to import than all the rest.
@@ -44,7 +44,7 @@ Record = TypeVar("Record", bound=Received)
 
 
 class Unreachable(Exception):
-    """This try came to nothing; another one may not."""
+    """This try failed; another one may not."""
 
     @classmethod
     def because(cls, failure: Exception) -> Unreachable:
@@ -52,7 +52,7 @@ class Unreachable(Exception):
 
 
 def client_options(url: str, api_key: str) -> dict[str, Any]:
-    """How httpx is set up, for either kind of client."""
+    """The options of httpx, for either kind of client."""
     return {
         "base_url": f"{url.rstrip('/')}/v1/",
         "headers": {"X-API-Key": api_key, "User-Agent": f"handraise-python/{version('handraise')}"},
@@ -74,8 +74,8 @@ def pauses() -> Iterator[float]:
 
 @dataclass
 class Patience:
-    """The tries of one call while the server is away: logged once, paused ever longer, given up after ``seconds``
-    of them, or never if that is ``None``."""
+    """The tries of one call while the server is away: logged once, with ever longer pauses, given up after
+    ``seconds``, or never if that is ``None``."""
 
     origin: str
     seconds: float | None
@@ -104,8 +104,7 @@ class Patience:
             self._since = None
 
     def pause_after_empty(self, was_cut_short: bool) -> float:
-        """The server has answered that there is nothing to tell yet. A poll that was cut short is not repeated at once,
-        so that none spins."""
+        """The server has nothing to tell yet. A poll that was cut short is not repeated at once, so that none spins."""
         self.over()
         if was_cut_short:
             return next(self._pauses)
@@ -125,8 +124,8 @@ class WaitLimit:
         return None if self.seconds is None else self._started + self.seconds - time.monotonic()
 
     def poll(self) -> tuple[int, httpx.Timeout]:
-        """For how many seconds to ask the server to wait, and for how many to listen. Raises ``TimeoutError`` once
-        there are none left."""
+        """The seconds for which the server should wait, and the client's timeout. Raises ``TimeoutError`` if no time
+        is left."""
         left = self.left
         if left is None:
             return WINDOW_SECONDS, httpx.Timeout(WINDOW_SECONDS + READ_SECONDS, connect=CONNECT_SECONDS)
@@ -146,8 +145,8 @@ class WaitLimit:
 
 
 def accepted(response: httpx.Response) -> httpx.Response:
-    """``response``, if it is a success. Raises :class:`Unreachable` for what may pass, :class:`RequestRefused` for a
-    refusal, :class:`UnexpectedResponse` for what Handraise does not say."""
+    """``response``, if it is a success. Raises :class:`Unreachable` for a passing failure, :class:`RequestRefused`
+    for a refusal, :class:`UnexpectedResponse` for a reply that is not Handraise's."""
     # 500 as well: uvicorn answers so to the requests that a shutdown cuts off.
     if response.is_server_error:
         raise Unreachable(f"HTTP {response.status_code}")
@@ -160,12 +159,12 @@ def accepted(response: httpx.Response) -> httpx.Response:
 
 
 def origin(url: httpx.URL) -> str:
-    """Where we talk to, without what a URL may carry along (a password)."""
+    """The server's address, without the parts of a URL that may be secret (a password)."""
     return f"{url.scheme}://{url.netloc.decode('ascii')}"
 
 
 def parsed(kind: type[Record], content: bytes) -> Record:
-    """What the server sent. Raises :class:`UnexpectedResponse`, which names the fields that can't be read."""
+    """The parsed reply. Raises :class:`UnexpectedResponse`, which names the invalid fields."""
     try:
         return kind.model_validate_json(content)
     except ValidationError as problem:
@@ -175,7 +174,7 @@ def parsed(kind: type[Record], content: bytes) -> Record:
 
 
 def _refusal(response: httpx.Response) -> Refusal:
-    """The envelope of API.md §1, or the bare status where something in between answered."""
+    """The envelope of API.md §1, or the bare status if a proxy answered."""
     status = response.status_code
     try:
         detail = json.loads(response.content)["detail"]

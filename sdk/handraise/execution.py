@@ -1,4 +1,4 @@
-"""Executions: an approved action while it runs. Whoever decided sees what came of it.
+"""Executions: an approved action while it runs. The people who decided see its result.
 
 ``sync_execution.py`` is generated from this file: ``python sdk/generate_sync.py``.
 """
@@ -26,11 +26,11 @@ _REPORTED = "already_reported"
 
 
 class Execution:
-    """One run of what a receipt has allowed (:meth:`Handraise.execute_once`), as a context manager.
+    """One run of the action that a receipt allows (:meth:`Handraise.execute_once`), as a context manager.
 
     At the end of its block people are told "done", or "failed" with the name of the exception's class: its message may
-    hold what nobody should see. The exception goes on. A report that does not arrive is logged, and raises nothing. A
-    task that is cancelled and a program that exits report nothing: nobody knows then how far the action has come.
+    hold secrets. The exception goes on. A report that does not arrive is logged, and raises nothing. A cancelled task
+    and a program that exits report nothing: nobody knows then how far the action has come.
     """
 
     def __init__(self, transport: Transport, suspension_id: str | None) -> None:
@@ -40,7 +40,7 @@ class Execution:
         self._url: str | None = None
 
     def note(self, text: str | None = None, *, url: str | None = None) -> None:
-        """What people will read beside "done" or "failed", as plain text, and where there is more (HTTP or HTTPS)."""
+        """Text that people read beside "done" or "failed", as plain text, and a link to more (HTTP or HTTPS)."""
         self._text, self._url = text, url
 
     async def __aenter__(self) -> Self:

@@ -1,6 +1,6 @@
-"""From the server's events to an agent's hooks: which one is called, with what, and in which order.
+"""Hook listener: calls an agent's hooks for the server's events, in order.
 
-Each question's events are handled one after the other; a hook that takes its time holds back no other question's.
+Each question's events are handled one after the other; a slow hook delays no other question's.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ class HookListener:
         return any(self._hooks.values())
 
     async def identify(self) -> None:
-        """Learn whose key this is: before it listens."""
+        """Learn the key's name; call it before :meth:`listen`."""
         self._key_name = (await self._people.me()).name
 
     async def listen(self, stream: EventStream) -> None:
-        """For ever. Raises :class:`RequestRefused` once the server tells this key nothing any more."""
+        """Runs for ever. Raises :class:`RequestRefused` once the server refuses this key."""
         while True:
             try:
                 async for event in stream:
@@ -99,7 +99,7 @@ class HookListener:
             self._news.set()
 
     def _queue(self, key: str, work: Callable[[], Awaitable[None]]) -> None:
-        """Behind what is under way for ``key``."""
+        """Behind the running work for ``key``."""
         before = self._last.get(key)
 
         async def in_turn() -> None:
@@ -131,7 +131,7 @@ class HookListener:
                 await call_hook(hook, intent, subject)
 
     async def _subject(self, event: LoggedEvent, kind: HookKind, suspension_id: str | None) -> object:
-        """What the hook is called with beside the intent; ``None`` if the event tells nothing of the kind."""
+        """The hook's second argument; ``None`` if the event is of another kind."""
         if kind is HookKind.ENGAGEMENT_DECISION:
             return _decision(event)
         if suspension_id is None:
@@ -146,7 +146,7 @@ class HookListener:
 
 
 def at_attempt(record: SuspensionRecord, payload: Mapping[str, JsonValue]) -> SuspensionRecord:
-    """``record`` as it was asked at the attempt that ``payload`` tells of (RFC-0026 §4.5)."""
+    """``record`` as it was asked at the attempt in ``payload`` (RFC-0026 §4.5)."""
     attempt = {"_attempt": payload.get("attempt", 1), "_max_attempts": payload.get("max_attempts", 1)}
     asked = {name: payload[name] for name in ("channel_hint", "notify_to", "attempt") if name in payload}
     return record.model_copy(update={**asked, "context": {**record.context, **attempt}})
@@ -164,7 +164,7 @@ def _suspension_id(event: LoggedEvent) -> str | None:
 
 
 async def _patiently(ask: Callable[[], Awaitable[Found]]) -> Found:
-    """A server that is away is waited for: no hook is left out for that."""
+    """Waits for a server that is away: no hook is left out for that."""
     while True:
         with contextlib.suppress(ServerUnavailable):
             return await ask()

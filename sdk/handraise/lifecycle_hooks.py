@@ -1,4 +1,5 @@
-"""Lifecycle hooks: the methods that an agent marks, and how one is called (RFC-0025 §9.3, RFC-0026 §4.5)."""
+"""Lifecycle hooks: the decorators that mark an agent's methods, and how a hook is called (RFC-0025 §9.3, RFC-0026
+§4.5)."""
 
 from __future__ import annotations
 
@@ -80,9 +81,9 @@ def hooks_of(agent: object) -> Mapping[HookKind, Sequence[Hook]]:
 
 
 async def call_hook(hook: Hook, *arguments: object) -> None:
-    """Call it and wait for its end. What it raises is logged, without its words: they may hold a question.
+    """Call it and wait for its end. An error is logged without its message, which may hold a question.
 
-    One that is no coroutine function runs in a thread, so that it may block.
+    A plain function runs in a thread, so that it may block.
     """
     try:
         if inspect.iscoroutinefunction(hook):
@@ -104,7 +105,7 @@ def _log_failure(hook: Hook, error: BaseException) -> None:
 
 
 async def _in_thread(hook: Hook, *arguments: object) -> object:
-    """In a thread that no process waits for when it ends: a hook that hangs keeps nobody from stopping."""
+    """In a daemon thread: a hook that hangs does not keep the process from ending."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[object] = loop.create_future()
     context = contextvars.copy_context()

@@ -1,8 +1,8 @@
-"""Questions: what one is made of, and its body on the wire.
+"""Questions: their types, and their body on the wire.
 
-Types, ranges and closed sets are looked at here, before anything is sent. Whether a question can be asked at all is
-the server's to say, so that there is one set of rules. A field that is not given is not sent, which is how the policy
-cascade tells *given* from *inherited* (RFC-0026 §5).
+Types, ranges and closed sets are checked here, before anything is sent. Only the server decides whether a question can
+be asked, so that there is one set of rules. A field that is not given is not sent: so the policy cascade tells *given*
+from *inherited* (RFC-0026 §5).
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class ResumeTarget(Wire):
 
 
 class EngagementSignals(Wire):
-    """What an agent knows about what it is about to do, before it decides whether to ask (RFC-0025 §7.1).
+    """An agent's knowledge about its next action, before it decides whether to ask (RFC-0025 §7.1).
 
     ``confidence`` is how sure it is of acting right by itself, ``risk`` how much harm acting could do,
     ``reversibility`` how far it could be undone: each from 0 to 1. ``context`` is kept with the decision.
@@ -222,7 +222,7 @@ def _json(value: object) -> bytes:
 
 
 def _plain(value: object) -> object:
-    """What :mod:`json` can't write by itself."""
+    """Values that :mod:`json` can't write by itself."""
     match value:
         case BaseModel():
             return value.model_dump(mode="json", exclude_none=True)

@@ -1,4 +1,4 @@
-"""Receipts as their reader sees them: which question one is about. Nothing is proven here; that is the server's part.
+"""Receipts as a reader sees them: the question that one is about. Nothing is proven here: only the server can.
 
 A receipt is ``payload.signature``. The payload is base64url of JSON, with a dot in front if that is compressed (zlib).
 
@@ -16,7 +16,7 @@ _LARGEST = 64 * 1024
 
 
 def suspension_of(receipt: str) -> str | None:
-    """The id of the suspension that ``receipt`` is about; ``None`` if that can't be read."""
+    """The id of the suspension that ``receipt`` is about; ``None`` if it is unreadable."""
     payload, _, _ = receipt.rpartition(".")
     is_compressed, text = payload.startswith("."), payload.removeprefix(".")
     try:

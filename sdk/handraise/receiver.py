@@ -1,4 +1,4 @@
-"""The receiver of callbacks: verify, once each, into a new turn of the same session.
+"""The receiver of callbacks: verifies each, and runs it once, as a new turn of the same session.
 
 Source: API.md §5; issue 186. Readings: ``docs/decisions/0051-yield-and-resume.md``.
 """
@@ -117,9 +117,9 @@ class ResumeReceiver(Generic[Session]):
         await serve(scope, receive, send, self.receive, LONGEST_BODY, closing=self.aclose)
 
     async def receive(self, headers: Headers, body: bytes) -> ReceiverReply:
-        """What to answer to a POST with these headers and this body, exactly as they came. Never raises.
+        """The reply to a POST with exactly these headers and this body. Never raises.
 
-        A caller that is cancelled meanwhile, since the server has hung up, does not end the turn.
+        If the caller is cancelled meanwhile, because the server has hung up, the turn goes on.
         """
         if len(body) > LONGEST_BODY:
             return refused(413, "too_long")
@@ -151,7 +151,7 @@ class ResumeReceiver(Generic[Session]):
             await asyncio.wait(turns)
 
     async def _once(self, resumed: Resumed, handler: Handler[Any]) -> ReceiverReply:
-        """Run the handler unless that is done, or being done. Whatever goes wrong, the server tries again."""
+        """Run the handler unless it is done or running. After any failure, the server tries again."""
         holder = uuid.uuid4().hex
         try:
             state = await self._store.begin(resumed.webhook_id, resumed.session_id, holder)
@@ -181,8 +181,8 @@ class ResumeReceiver(Generic[Session]):
         return refusal
 
     async def _take_turn(self, resumed: Resumed, handler: Handler[Any]) -> ReceiverReply | None:
-        """``None`` once the handler has returned, or has found an invocation that has gone on already; else why it was
-        not called, or has to be called again."""
+        """``None`` once the handler has returned, or the invocation has gone on already; else why it was not called,
+        or has to be called again."""
         session = None
         if self._load_session is not None:
             if resumed.session_id is None:
@@ -245,7 +245,7 @@ async def _called(function: Callable[..., Any], given: object) -> Any:
 
 
 def _not_believed(refusal: InvalidCallback, body: bytes) -> ReceiverReply:
-    """A signed body that can't be read is a newer server's word if it has a type that is unknown here."""
+    """An unreadable signed body comes from a newer server if its type is unknown here."""
     if refusal.reason != MALFORMED_BODY:
         log.info("A callback was refused (%s).", refusal.reason)
         return refused(401, refusal.reason)

@@ -1,6 +1,6 @@
-"""Records: what the server tells about a question. That it waits, where it stands, and how it ended.
+"""Records: the server's replies about a question: that it waits, its state, and how it ended.
 
-Unknown fields are kept and known ones may be missing, so that an older agent goes on talking to a newer server.
+Unknown fields are kept and known ones may be missing, so that an older agent works with a newer server.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ JsonObject = Mapping[str, JsonValue]
 
 
 class Received(Wire):
-    """What the server sends. ``null`` means absent (API.md §1)."""
+    """A reply of the server. ``null`` means absent (API.md §1)."""
 
     @model_validator(mode="before")
     @classmethod
@@ -38,7 +38,7 @@ class Received(Wire):
 
 
 class InputResponse(Received):
-    """What a person answered, and who it was (RFC-0025 §10)."""
+    """A person's answer, and who gave it (RFC-0025 §10)."""
 
     suspension_id: str
     value: JsonValue = None
@@ -50,8 +50,8 @@ class InputResponse(Received):
 
 
 class Clarification(Received):
-    """What a person has asked the agent back. ``text`` is what it has said; while ``held_until`` is set, the clock
-    waits for that."""
+    """A person's question to the agent. ``text`` is the agent's answer; while ``held_until`` is set, the clock waits
+    for it."""
 
     question: str
     asked_by: str | None = None
@@ -61,7 +61,7 @@ class Clarification(Received):
 
 
 class ActionReport(Received):
-    """What came of it, as the agent has reported it (:meth:`Handraise.report_outcome`)."""
+    """The result of an action, as the agent has reported it (:meth:`Handraise.report_outcome`)."""
 
     status: str
     text: str | None = None
@@ -301,7 +301,7 @@ class TimelineItem(Received):
 
 
 class EarlierAnswer(Received):
-    """What somebody answered before to the same action of the same key, redacted: ``answer`` as people read it, and the
+    """A person's earlier answer to the same action of the same key, redacted: ``answer`` as people read it, and the
     ``reason`` if they wrote one. ``ref`` is the question that they answered."""
 
     ref: str
@@ -331,8 +331,8 @@ class ShownNotice(Received):
 
 
 class CallbackRecord(Received):
-    """One callback, and how far it has come: ``pending``, ``delivered``, ``refused`` (the agent answered 410) or
-    ``dead`` (it never took it). ``reason`` is why the last try failed."""
+    """One callback and its state: ``pending``, ``delivered``, ``refused`` (the agent answered 410) or ``dead`` (it
+    never took it). ``reason`` is why the last try failed."""
 
     id: str
     status: str
@@ -355,7 +355,7 @@ class PolicyValue(Received):
 
 
 class Preview(Received):
-    """What asking would do. ``notices`` has what each channel of the ladder would show; ``cut`` in it says that the
+    """The effect of asking. ``notices`` has what each channel of the ladder would show; ``cut`` in it says that the
     channel shows only a part."""
 
     ladder: tuple[PlannedAttempt, ...] = ()
@@ -367,7 +367,7 @@ class Preview(Received):
 
 
 class Answered(Received):
-    """What became of an answer. While more people have to answer, ``resolution`` is ``None`` and ``received`` of the
+    """The result of an answer. While more people have to answer, ``resolution`` is ``None`` and ``received`` of the
     ``required`` answers are there."""
 
     intent_id: str | None = None
@@ -434,7 +434,7 @@ class EngagementDecision(Received):
 
 
 class NotAnswered(HandraiseError):
-    """The question ended without anything to go on with. ``suspension`` is the ended record."""
+    """The question ended without an answer or fallback. ``suspension`` is the ended record."""
 
     def __init__(self, message: str, suspension: SuspensionRecord) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""Forms from pydantic models: the JSON Schema that a person's form is made from, and the model made of their answer."""
+"""Forms from pydantic models: the JSON Schema for a person's form, and the model from their answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A new turn of an agent's session: what a callback's handler is given.
+"""A new turn of an agent's session: the argument of a callback's handler.
 
 Source: issue 186, "same session, new turn".
 """
@@ -34,8 +34,8 @@ ENDINGS = frozenset(_MEANS) - {ASKED_BACK}
 class Turn(Generic[Session]):
     """One callback, and the session that goes on with it.
 
-    ``stale`` is whether the question was asked longer ago than the receiver's ``context_stale_after``. ``resumed`` has
-    everything that the callback says, its ``receipt`` and your ``state`` among it; only :meth:`message` is for a model.
+    ``stale``: the question was asked longer ago than the receiver's ``context_stale_after``. ``resumed`` is the whole
+    callback, including its ``receipt`` and your ``state``; only :meth:`message` is for a model.
     """
 
     session: Session = field(repr=False)
@@ -54,7 +54,7 @@ class Turn(Generic[Session]):
 
     @property
     def reason(self) -> str | None:
-        """What the person gave as their reason."""
+        """The person's reason."""
         return self.resumed.reason
 
     def message(self) -> dict[str, JsonValue]:

@@ -1,4 +1,4 @@
-"""Server-sent events, taken apart.
+"""Parser of server-sent events.
 
 Source: the WHATWG's, https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation.
 """
@@ -15,10 +15,10 @@ _LINE_END = re.compile(r"\r\n|\n|\r")
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """What one blank line closes. ``data`` is ``None`` in a block that only says where the stream stands.
+    """The lines up to one blank line. ``data`` is ``None`` in a block that only has the stream's position.
 
-    ``last_id`` is what to send as ``Last-Event-ID`` from now on; ``retry`` how many milliseconds the server wants
-    between two connections.
+    ``last_id`` is the ``Last-Event-ID`` to send from now on; ``retry`` is the server's pause between two connections,
+    in milliseconds.
     """
 
     data: str | None
@@ -27,9 +27,9 @@ class Block:
 
 
 class BlockParser:
-    """A stream of one connection, taken apart. ``last_id`` is where the connection before had come to.
+    """Parses the stream of one connection. ``last_id`` is the position of the connection before.
 
-    A block that the connection breaks off is not given out: it comes again, whole.
+    An incomplete block at the end of a connection is dropped: it comes again, whole.
     """
 
     def __init__(self, last_id: str | None = None) -> None:

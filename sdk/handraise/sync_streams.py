@@ -1,7 +1,7 @@
 """Event streams: the server's log as it is written, over server-sent events.
 
-Without an end: a server that is away is waited for, and what happened meanwhile comes first when it is back. Imported
-only when a stream is opened, for httpx. Source: API.md §5.
+Without an end: a server that is away is waited for, and missed events come first when it is back. Imported only when a
+stream is opened, because of httpx. Source: API.md §5.
 
 Generated from ``streams.py`` by ``python sdk/generate_sync.py``: change that file.
 """
@@ -142,7 +142,7 @@ class EventStreamSync:
 
 
 def _check(response: httpx.Response) -> None:
-    """Whether this is a stream. Raises as :func:`accepted` does, if it is none."""
+    """Raises as :func:`accepted` unless this is a stream."""
     if response.status_code in _COME_AGAIN:
         raise Unreachable(f"HTTP {response.status_code}")
     if response.is_client_error:

@@ -1,4 +1,4 @@
-"""A call's arguments by name, and as the JSON that people are shown and a receipt is for."""
+"""A call's arguments by name, and as the JSON for people and for a receipt."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class BoundCall:
     keywords: Mapping[str, object]
 
     def to(self, function: Callable[..., object]) -> object:
-        """``function``, called with those of the arguments that it names; with all of them, as they were given, if it
-        names another one."""
+        """Calls ``function`` with the arguments that it names, or with all of them unchanged if it names an unknown
+        one."""
         wanted = inspect.signature(function).parameters.values()
         if not all(_is_named(one, self.arguments) for one in wanted):
             return function(*self.positional, **self.keywords)
@@ -53,7 +53,7 @@ def _is_named(parameter: inspect.Parameter, arguments: Mapping[str, object]) -> 
 
 
 class CallSignature:
-    """What a function is called with. The first parameter of a method, ``self`` or ``cls``, counts for nothing."""
+    """The parameters of a function. The first parameter of a method, ``self`` or ``cls``, is left out."""
 
     def __init__(self, function: Callable[..., object]) -> None:
         self._signature = inspect.signature(function)
@@ -91,7 +91,7 @@ def _json(value: object, where: str, depth: int) -> JsonValue:
 
 
 def _written(value: object) -> object:
-    """What stands for ``value`` where there is one way to write it; else ``value`` itself."""
+    """``value`` in its one written form, if it has one; else ``value`` itself."""
     match value:
         case Enum():
             return value.value

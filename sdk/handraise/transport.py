@@ -1,4 +1,4 @@
-"""HTTP to the server: patient with what passes (a restart, a lost connection), plain about what does not.
+"""HTTP to the server: retries passing failures (a restart, a lost connection), and raises for others.
 
 ``sync_transport.py`` is generated from this file: ``python sdk/generate_sync.py``.
 """
@@ -24,7 +24,7 @@ from handraise.exchange import (
 
 
 class Transport:
-    """One server, spoken to with one key."""
+    """One server, called with one key."""
 
     def __init__(self, url: str, api_key: str, patience_seconds: float) -> None:
         self.patience = patience_seconds
@@ -44,8 +44,8 @@ class Transport:
         version: int | None = None,
         within: float | None = None,
     ) -> bytes:
-        """The response's body. Repeats what may pass; raises :class:`ServerUnavailable` once patience is over, or
-        ``within`` so many seconds: no try takes longer either.
+        """The response's body. Repeats after passing failures; raises :class:`ServerUnavailable` once patience is over,
+        or after ``within`` seconds: no try takes longer either.
 
         A POST is repeated too: the ``idempotency_key``, or the ``version`` that it is made for, keeps it from happening
         twice.
@@ -68,7 +68,7 @@ class Transport:
             await asyncio.sleep(pause)
 
     async def poll(self, path: str, limit: WaitLimit) -> bytes:
-        """Ask again and again until there is something to tell; a server that is away is waited for as well.
+        """Ask again and again until there is an event; also waits for a server that is away.
 
         Raises ``TimeoutError`` once ``limit`` is over.
         """

@@ -18,7 +18,7 @@ _Object = dict[str, JsonValue]
 
 
 class _Strict(BaseModel):
-    """A field that is not known here is left to the server, which may be newer."""
+    """An unknown field is left to the server, which may be newer."""
 
     model_config = ConfigDict(strict=True, extra="allow")
 
@@ -81,13 +81,13 @@ _Question = create_model("_Question", __base__=_Nested, **_FLAT)
 
 
 def check_question(content: bytes) -> bytes:
-    """``content`` again, if it can be a question. Raises ``TypeError`` for a value of another type, ``ValueError`` for
-    one that is out of range; the message names the argument and holds no value."""
+    """``content`` again, if it is a valid question. Raises ``TypeError`` for a value of another type, ``ValueError``
+    for one that is out of range; the message names the argument and holds no value."""
     return _checked(_Question, content)
 
 
 def check_policy(content: bytes) -> bytes:
-    """``content`` again, if it can be a default policy. Raises as :func:`check_question` does."""
+    """``content`` again, if it is a valid default policy. Raises as :func:`check_question` does."""
     return _checked(_Policy, content)
 
 

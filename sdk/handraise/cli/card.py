@@ -1,6 +1,6 @@
-"""The card of one question, and the words for what has happened to it. Pure: records of the API in, lines out.
+"""The card of one question, and the words for its events. Pure: records of the API in, lines out.
 
-A line may hold what others have written; whoever prints it makes that harmless (``terminal``).
+A line may hold others' words; the code that prints it makes these harmless (``terminal``).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _REACHED_NOBODY = "intent.suspension_reached_nobody"
 
 
 def card(found: Record, notice: Record, entries: Sequence[Record]) -> Iterator[Line]:
-    """``found`` is the record, ``notice`` what people are shown of it, ``entries`` its timeline."""
+    """``found`` is the record, ``notice`` is what people are shown, ``entries`` is its timeline."""
     names: Names = notice.get("people") or {}
     is_open = found["status"] == "open"
     ref, asked_by = found["ref"], who(found["created_by"], names)
@@ -43,7 +43,7 @@ def card(found: Record, notice: Record, entries: Sequence[Record]) -> Iterator[L
 
 
 def _notice(notice: Record) -> Iterator[Line]:
-    """What people are shown of it, all of it; redacted as it is for them."""
+    """The whole notice, redacted as for people."""
     yield _IN, notice["question"]
     for one in notice["choices"]:
         about = f" ({one['description']})" if one["description"] else ""
@@ -61,7 +61,7 @@ def _notice(notice: Record) -> Iterator[Line]:
 
 
 def _earlier(notice: Record, names: Names) -> Iterator[Line]:
-    """What was answered before to the same action."""
+    """Earlier answers to the same action."""
     for one in notice.get("earlier_answers") or []:
         reason = f": {one_line(one['reason'], 400)}" if one["reason"] else ""
         by, at = who(one["responded_by"], names), moment(one["responded_at"])
@@ -91,8 +91,8 @@ def _plan(found: Record, notice: Record, entries: Sequence[Record], names: Names
 
 
 def _outcome(attempt: int, entries: Sequence[Record], unreached: Record | None) -> tuple[str, str]:
-    """The mark of an attempt, and what became of its deliveries unless all arrived. ``unreached`` is the entry that
-    says that it reached nobody; what waited for somebody to come on call may have arrived since."""
+    """The mark of an attempt, and its failed deliveries. ``unreached`` is the entry that says that it reached
+    nobody; a message that waited for a person to come on call may have arrived since."""
     deliveries = [one for one in entries if one["kind"] == "delivery" and one["attempt"] == attempt]
     if unreached is not None and not any(one["status"] == "delivered" for one in deliveries):
         return "✗", f": reached nobody ({', '.join(unreached['payload']['reasons'])})"
@@ -105,7 +105,7 @@ def _outcome(attempt: int, entries: Sequence[Record], unreached: Record | None) 
 
 
 def _evidence(entries: Sequence[Record], names: Names) -> Iterator[Line]:
-    """Where each answer can be found again."""
+    """Where to find each answer."""
     for one in entries:
         via = one["payload"].get("via") if one["kind"] == "event" else None
         if via:
@@ -159,19 +159,19 @@ def moment(instant: str) -> str:
 
 
 def who(identity: str, names: Names) -> str:
-    """A person by name, as far as it is known."""
+    """A person by name, if known."""
     name = names.get(identity)
     return identity if not name or name == identity else f"{name} <{identity}>"
 
 
 def attempt_words(step: Record, names: Names) -> str:
-    """Whom an attempt asks, and where."""
+    """Whom an attempt asks, and on which channel."""
     channel = _CHANNELS.get(step["channel"], step["channel"])
     return f"{', '.join(who(one, names) for one in step['recipients'])} by {channel}"
 
 
 def via_words(via: Record) -> str:
-    """The evidence of an answer: by what it can be found where it was given."""
+    """The evidence of an answer: where to find it."""
     names = {"account": "account", "sender": "sent by", "message_id": "message", "delivery_id": "delivery"}
     names["session"] = "session"
     known = (f"{name} {via[field]}" for field, name in names.items() if via.get(field))
@@ -197,5 +197,5 @@ def entry_words(entry: Record) -> str:
 
 
 def _flat(text: str) -> str:
-    """``text`` with its line ends as signs that can be seen: one line stays one line."""
+    """``text`` with its line ends as visible signs, so that one line stays one line."""
     return text.replace("\r", "\\r").replace("\n", "\\n")

@@ -1,5 +1,5 @@
-"""A small client of the API for the command line; a refusal is one line and an exit status, 1 unless the command says
-otherwise."""
+"""A small client of the API for the command line. A refusal is one line and an exit status, 1 unless the command
+sets another."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Client:
         return self._read(self._send("GET", path, params=query))
 
     def raw(self, path: str) -> bytes:
-        """The body of a reply that is no JSON."""
+        """The body of a reply that is not JSON."""
         response = self._send("GET", path)
         if not response.is_success:
             stop(_refusal(response), self._refused)
@@ -77,7 +77,7 @@ class Client:
 
     @contextmanager
     def lines(self, path: str, query: dict[str, Any]) -> Iterator[Iterator[str]]:
-        """A reply that is read while it comes, line by line."""
+        """A reply that is read as it comes, line by line."""
         import httpx
 
         try:
@@ -114,7 +114,7 @@ def _refusal(response: httpx.Response) -> str:
 
 
 def _several(response: httpx.Response) -> list[str]:
-    """What is wrong with each field, if it is more than one: a lone one is the message."""
+    """The errors of the fields, if there is more than one: a single one is the message."""
     try:
         fields = response.json()["detail"].get("fields", [])
         lines = [f"{field['path']}: {field['message']}" for field in fields]
@@ -124,7 +124,7 @@ def _several(response: httpx.Response) -> list[str]:
 
 
 def stop(text: str, status: int, more: Sequence[str] = ()) -> NoReturn:
-    """Say in one line why it ends here; ``more`` are lines below it."""
+    """Print in one line why it ends here, and ``more`` lines below it."""
     warn(f"handraise: {text}")
     for line in more:
         warn(f"  {line}")

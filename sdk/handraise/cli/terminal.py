@@ -1,7 +1,7 @@
-"""The terminal: writing to it what others have written. Agents, people, whoever sent a mail, the service itself.
+"""The terminal: prints others' words safely. Agents, people, mail senders and the service itself wrote them.
 
 A terminal obeys what it is sent: an escape sequence rewrites the lines above, a bidi override turns an amount round, a
-line end forges a line. Commands therefore print by these functions alone; ruff's T201 holds them to it.
+line end forges a line. So commands print only by these functions; ruff's T201 enforces it.
 
 Source: docs/decisions/0044.
 """
@@ -16,8 +16,8 @@ _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def visible(text: str) -> str:
-    """``text`` on one line, none of which moves, hides or turns round anything: what does not print is written as
-    JSON's escape, so that a line of JSON stays what it is. Blanks of every width stay."""
+    """``text`` on one line, in which nothing moves, hides or turns round anything: an unprintable character becomes
+    its JSON escape, so that a line of JSON stays the same. Blanks of every width stay."""
     if text.isprintable():
         return text
     harmless = (sign.isprintable() or unicodedata.category(sign) == "Zs" for sign in text)
@@ -47,7 +47,7 @@ def warn(text: str) -> None:
 
 
 def give(text: str) -> None:
-    """What a program reads, on standard output: exactly as it is, but for somebody at a terminal."""
+    """Output for a program, on standard output: unchanged, except at a terminal."""
     if sys.stdout.isatty():
         say_lines(text)
     else:
@@ -55,12 +55,12 @@ def give(text: str) -> None:
 
 
 def give_json(value: object) -> None:
-    """JSON on standard output, indented; nothing in it is obeyed by a terminal, and it stays the same JSON."""
+    """JSON on standard output, indented; a terminal obeys nothing in it, and it stays the same JSON."""
     say_lines(json.dumps(value, ensure_ascii=False, indent=2))
 
 
 def give_bytes(raw: bytes) -> None:
-    """As :func:`give`, for what need not be text."""
+    """:func:`give` for bytes that need not be text."""
     if sys.stdout.isatty():
         say_lines(raw.decode("utf-8", "replace"))
     else:

@@ -1,9 +1,9 @@
-"""The harness: what stands between a transport and a :class:`handraise.Runner` that may be suspended.
+"""The harness: between a transport and a :class:`handraise.Runner` that may be suspended.
 
 A transport (an HTTP route, a queue, a command line) hands over a transmission. ``classification`` says which path it
-takes, before anything runs. ``harness`` runs one turn, which is one call of ``invoke()``, and ``outbound`` is what the
-caller hears: completed, suspended or an error, each in a shape of its own. ``buckets`` say what the caller may do about
-an error. ``signal_coordinator`` brings a signal back to the invocation that waits for it.
+takes, before anything runs. ``harness`` runs one turn, which is one call of ``invoke()``, and ``outbound`` is the reply
+to the caller: completed, suspended or an error, each in a shape of its own. ``buckets`` say what the caller may do
+about an error. ``signal_coordinator`` brings a signal back to the invocation that waits for it.
 
 Read ``classification``, ``outbound``, ``harness``; then ``signal_coordinator`` and ``buckets``. ``errors`` are the four
 categories of the specification.

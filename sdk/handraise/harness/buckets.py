@@ -102,8 +102,8 @@ this program's next version."""
 
 @dataclass(frozen=True, slots=True)
 class Categorized:
-    """``is_known`` says whether somebody has decided on this category. ``message`` is for the caller: what an error
-    says that has a category, and nothing of one that has none, since it was not written to be shown."""
+    """``is_known``: the category has a bucket. ``message`` is for the caller: an error's own text if it has a
+    category, and nothing of any other error's, which was not written to be shown."""
 
     category: str
     bucket: Bucket
@@ -112,7 +112,7 @@ class Categorized:
 
 
 def categorized(error: BaseException, own: Mapping[str, Bucket]) -> Categorized:
-    """``error``'s category and bucket. ``own`` goes before :data:`BUCKETS`."""
+    """``error``'s category and bucket. ``own`` takes precedence over :data:`BUCKETS`."""
     buckets = {**BUCKETS, **own}
     found = [(_category(one), one) for one in _chain(error)]
     named = [(category, one) for category, one in found if category is not None]

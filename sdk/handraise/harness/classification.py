@@ -84,7 +84,7 @@ class Transmission:
 
     @property
     def brings_signal(self) -> bool:
-        """Whether it is a signal by its looks."""
+        """Whether it has a signal's fields."""
         names = {"invocation_id", "signal_id"} & self.payload.keys()
         return bool(names) or self.signal_payload is not NO_SIGNAL
 
@@ -99,8 +99,8 @@ class InboundDispatch:
 
 
 def classify(mode: HarnessMode, transmission: Transmission, session: JsonValue) -> InboundDispatch:
-    """The one path of ``transmission``. ``session`` is what the session's resolver has found, ``None`` for nothing; a
-    stateless harness has no resolver.
+    """The one path of ``transmission``. ``session`` is the resolver's result, ``None`` for nothing; a stateless harness
+    has no resolver.
 
     Raises :class:`HarnessPathClassificationAmbiguous` and :class:`HarnessSessionIdUnresolved`.
     """
@@ -131,7 +131,7 @@ def _of_a_session(intent: Intent | None, session: JsonValue) -> InboundDispatch:
 
 
 def _id(value: JsonValue) -> str | None:
-    """``value`` if it can be an id: what no server could keep is none."""
+    """``value`` if it is a valid id: one that a server can store."""
     if not isinstance(value, str) or not 1 <= len(value) <= LONGEST_ID:
         return None
     return None if any(mark == "\x00" or "\ud800" <= mark <= "\udfff" for mark in value) else value

@@ -1,4 +1,4 @@
-"""What goes wrong in the harness itself, before or after a turn. No message holds an answer.
+"""Errors of the harness itself, before or after a turn. No message holds an answer.
 
 Source: OpenArmature harness §10.
 """
@@ -17,13 +17,13 @@ class HarnessError(HandraiseError):
 
 
 class HarnessPathClassificationAmbiguous(HarnessError):
-    """The transmission could take two paths, or none: it says that it is one thing, and looks like another."""
+    """The transmission could take two paths, or none: its stated intent and its fields disagree."""
 
     category = "harness_path_classification_ambiguous"
 
 
 class HarnessSessionIdUnresolved(HarnessError):
-    """The transmission continues a session and names none, or names it by something that is no id."""
+    """The transmission continues a session and names none, or an invalid id."""
 
     category = "harness_session_id_unresolved"
 

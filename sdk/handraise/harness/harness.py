@@ -1,9 +1,9 @@
-"""The harness: from a transmission to one turn, and from its outcome to what the caller hears.
+"""The harness: runs one turn for a transmission, and turns its outcome into the caller's reply.
 
-A turn is one call of ``invoke()``. The harness returns when that does: an invocation that is suspended waits at the
-server, and not here. It keeps nothing between turns and never touches the store of sessions.
+A turn is one call of ``invoke()``. The harness returns when that does: a suspended invocation waits at the server, and
+not here. It keeps nothing between turns and never touches the store of sessions.
 
-Source: OpenArmature harness §2 to §5, §7, §8. What those leave open: ``docs/decisions/0066-the-harness.md``.
+Source: OpenArmature harness §2 to §5, §7, §8. Open points: ``docs/decisions/0066-the-harness.md``.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""What a harness answers to a transmission. Each shape says something else, and none is mistaken for another.
+"""A harness's replies to a transmission. Each shape says something else, and none is mistaken for another.
 
-``payload()`` is JSON for the transport. The state is in a :class:`CompletionResponse` alone; no answer and no signal's
-metadata is in any of them, but for what the state has of it.
+``payload()`` is JSON for the transport. Only a :class:`CompletionResponse` has the state. No shape has an answer or a
+signal's metadata, except inside that state.
 
-Source: OpenArmature harness §5, §7. The specification names the first three; the others are for what it leaves to the
-runtime: a signal that is delivered twice, and a question that ended without an answer (suspension §12).
+Source: OpenArmature harness §5, §7. The specification names the first three; the others are for cases that it leaves to
+the runtime: a signal that is delivered twice, and a question that ended without an answer (suspension §12).
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class ErrorResponse:
 
 @dataclass(frozen=True, slots=True)
 class ResumedAcknowledgment:
-    """The signal has been here before, or another way in was faster: the invocation has gone on, or does so now."""
+    """The signal came before, or another way was faster: the invocation has gone on, or does so now."""
 
     shape: ClassVar = "resumed_acknowledgment"
     path: DispatchPath
@@ -133,7 +133,7 @@ Outbound: TypeAlias = (
 
 
 def outbound_of(path: DispatchPath, outcome: Outcome[StateT]) -> Outbound[StateT]:
-    """The shape that ``outcome`` has. An errored turn raises, and is no outcome."""
+    """The shape of ``outcome``. An errored turn raises, and has no outcome."""
     match outcome:
         case CompletedOutcome():
             return CompletionResponse(path, outcome)

@@ -1,8 +1,8 @@
-"""The signal coordinator: from a suspended invocation to its signal, and from a signal back to its invocation.
+"""The signal coordinator: routes a suspended invocation to its signal, and a signal back to its invocation.
 
-The server is both. Suspending is one transaction, so there is no time in which an invocation is paused and its signal
-has nowhere to go, and no subscription that could be lost with a process. What is left to do here is to look that the
-way back leads somewhere, to record a signal, and to say whose it was.
+The server does both. Suspending is one transaction, so there is no time in which an invocation is paused and its signal
+has nowhere to go, and no subscription that could be lost with a process. This module checks that the way back leads
+somewhere, records a signal, and says which invocation it was for.
 
 Source: OpenArmature harness §5.3, §6; API.md §5.
 """
@@ -127,15 +127,15 @@ class SignalCoordinator:
         return await self._agent.get(answered.suspension_id)
 
     async def last_of(self, invocation_id: str | None) -> SuspensionRecord:
-        """The question that the invocation has come to last. Raises :class:`HarnessSignalCorrelationFailed` for an
-        invocation that this key has not."""
+        """The last question of the invocation. Raises :class:`HarnessSignalCorrelationFailed` if this key has no
+        such invocation."""
         newest = None if invocation_id is None else await self.newest(invocation_id)
         if newest is None:
             raise HarnessSignalCorrelationFailed("A signal without a signal_payload names an invocation of this key.")
         return newest
 
     async def newest(self, invocation_id: str) -> SuspensionRecord | None:
-        """The question that the invocation has come to last."""
+        """The last question of the invocation."""
         return await last_question(self._agent, invocation_id)
 
     async def _signal_of(self, invocation_id: str | None, signal_id: str | None) -> str:
@@ -188,7 +188,7 @@ def _once(delivery_id: str | None) -> str | None:
 
 
 def _is_the_answer(record: SuspensionRecord, payload: JsonValue) -> bool:
-    """Whether it is what was recorded. In JSON, 1 and true are two values."""
+    """Whether it is the recorded answer. In JSON, 1 and true are two values."""
     return record.resolution == "responded" and _canonical(record.response) == _canonical(payload)
 
 

@@ -36,7 +36,7 @@ class Dispatch:
 
     @contextmanager
     def instance(self) -> Iterator[None]:
-        """Around one instance, everything that its author has put around it included."""
+        """Around one instance, including everything that its author has put around it."""
         try:
             yield
         except BaseException:

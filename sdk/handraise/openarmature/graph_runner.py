@@ -1,7 +1,7 @@
-"""Runs a compiled graph of the engine, and goes on with it in any process once its question has been answered.
+"""Runs a compiled graph of the engine, and resumes it in any process once its question has been answered.
 
-The service is the store: what is paused stands in the suspension's own ``resume.state``, as JSON. The engine's
-checkpointer, if there is one, goes on saving what it saves, and is not asked.
+The service is the store: the paused state is the suspension's own ``resume.state``, as JSON. The engine's checkpointer,
+if there is one, goes on saving, and is not asked.
 
 Source: OpenArmature suspension §3, §5–§8.
 """
@@ -56,7 +56,7 @@ class StoredPath(BaseModel):
 
 @dataclass(frozen=True)
 class _Invocation:
-    """What stays the same while an invocation runs, is suspended, and runs again."""
+    """The constant part of an invocation, over all its suspensions."""
 
     invocation_id: str
     correlation_id: str
@@ -183,8 +183,8 @@ class GraphRunner(Generic[StateT]):
         observers: Observers,
         metadata: Metadata | None,
     ) -> Any:
-        """The final state, or the suspended outcome. Once a question is open, it counts and not what became of the
-        exception on its way out."""
+        """The final state, or the suspended outcome. Once a question is open, only that counts, and not the
+        exception."""
 
         async def store(pause: PausePoint, *, question: str, options: Options) -> SuspendedOutcome[Any]:
             return await self._store(invocation, pause, question, options)
@@ -233,7 +233,7 @@ class GraphRunner(Generic[StateT]):
 
 
 def _paused(invocation: _Invocation, pause: PausePoint) -> PausedInvocation:
-    """What is stored. Raises :class:`handraise.SuspensionPersistenceFailed` for a state without a form in JSON."""
+    """The value to store. Raises :class:`handraise.SuspensionPersistenceFailed` for a state without a form in JSON."""
     try:
         states = [written(step.state) for step in pause.steps]
     except ValueError as failure:
@@ -277,7 +277,7 @@ def _read_path(paused: PausedInvocation, models: list[type[Any]]) -> list[Any]:
 
 
 def _unwrapped(raised: Exception) -> Exception:
-    """The suspension's own error out of those that the engine wraps around it."""
+    """The suspension's own error inside the engine's errors."""
     cause: BaseException | None = raised
     while isinstance(cause, RuntimeGraphError):
         cause = cause.__cause__

@@ -1,4 +1,4 @@
-"""What observers are told of a suspension. The engine has no such event; this one goes through its own queue.
+"""Observers' events of a suspension. The engine has no such event; this one goes through its own queue.
 
 Source: OpenArmature suspension §3, step 3; graph-engine §6.
 """

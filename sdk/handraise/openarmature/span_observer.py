@@ -1,7 +1,7 @@
-"""The engine's OpenTelemetry observer, told of suspensions.
+"""The engine's OpenTelemetry observer, with suspensions.
 
 The engine knows none: by itself its observer leaves the spans of a suspended invocation open. Here they end as the
-specification has it, with status OK and ``openarmature.outcome`` = ``suspended``.
+specification asks, with status OK and ``openarmature.outcome`` = ``suspended``.
 
 Source: OpenArmature observability §4.2 and §5.8.
 """
@@ -21,8 +21,8 @@ PREFIX = "openarmature.suspension."
 
 
 class SpanObserver(OTelObserver):
-    """Takes what the engine's observer takes. ``signal_metadata`` puts a descriptor's metadata into spans as well: it
-    is the application's own, and may say what nobody is to read there."""
+    """Takes the arguments of the engine's observer. ``signal_metadata`` also puts a descriptor's metadata into
+    spans: it is the application's own, and may be confidential."""
 
     def __init__(
         self,

@@ -1,8 +1,8 @@
-"""What a run knows of itself: the steps that it stands in, and the gates that it has come to.
+"""The state of a run: its current steps, and the gates that it has reached.
 
-A step is one node with everything around it: its middleware and, if it holds a graph, the steps inside. Each step looks
-at its gates when it ends. A step that has come to a gate ends well only if the gate was opened. Whatever its author has
-put around the node, such as middleware that isolates failures, can't make it pass.
+A step is one node with everything around it: its middleware and, if it holds a graph, the steps inside. Each step
+checks its gates when it ends. A step that has reached a gate ends well only if the gate was opened. No wrapper of its
+author, such as middleware that isolates failures, can make it pass.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ Gate: TypeAlias = tuple[tuple[str, ...], tuple[int | None, ...], tuple[str | Non
 
 @dataclass(eq=False)
 class NodeStep:
-    """``path`` is the node's, from the outermost graph. ``state`` is what the engine holds, before any middleware.
-    ``unopened`` are the gates in it that were come to and not opened, with what kept each shut."""
+    """``path`` is the node's, from the outermost graph. ``state`` is the engine's, before any middleware.
+    ``unopened`` are the gates in it that were reached and not opened, with the reason of each."""
 
     path: tuple[str, ...]
     state: BaseModel
@@ -54,7 +54,7 @@ class Store(Protocol):
 
 @dataclass(frozen=True)
 class PausePoint:
-    """Where and with what a run pauses: ``steps`` from the outermost graph to the node that counts as suspending."""
+    """Where a run pauses: ``steps`` from the outermost graph to the node that counts as suspending."""
 
     descriptor: SignalDescriptor
     mark_node_completed: bool
@@ -65,8 +65,8 @@ class PausePoint:
 class Run:
     """One ``invoke``. ``check`` raises if this process may not go on.
 
-    ``paused`` is what it ends with once a question is open. ``passed`` says that a gate was come to only after its step
-    had ended, so that it was passed.
+    ``paused`` is its outcome once a question is open. ``passed``: a gate was reached only after its step had ended, so
+    that it was passed.
     """
 
     invocation_id: str

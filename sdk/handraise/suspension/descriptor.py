@@ -1,4 +1,4 @@
-"""The signal descriptor: what an invocation waits for.
+"""The signal descriptor: the signal that an invocation waits for.
 
 Source: OpenArmature suspension §4.
 """
@@ -59,7 +59,7 @@ def check_ids(**given: object) -> None:
 
 
 def check_id(value: object, name: str) -> None:
-    """Raises ``TypeError`` or ``ValueError``, naming the argument, unless ``value`` can be an id."""
+    """Raises ``TypeError`` or ``ValueError``, naming the argument, unless ``value`` is a valid id."""
     if not isinstance(value, str):
         raise TypeError(f"{name} must be a string")
     if not 1 <= len(value) <= LONGEST_ID:

@@ -1,4 +1,4 @@
-"""What goes wrong with a suspension: the four categories of the specification, and two of its sessions.
+"""Errors of a suspension: the four categories of the specification, and two of its sessions.
 
 ``category`` is the specification's own code, the same in every library; match on it or on the class. No message holds a
 question, an answer or a state.
@@ -51,8 +51,8 @@ class SuspensionRecordInvalid(SuspensionError):
 
 
 class SuspensionResumePayloadInvalid(SuspensionError):
-    """The signal's payload is not what the invocation can go on with: the state would not fit its model, or the payload
-    is not the one that was recorded. The message names fields and no value."""
+    """The invocation can't go on with the signal's payload: the state would not fit its model, or the payload is not
+    the recorded one. The message names fields and no value."""
 
     category = "suspension_resume_payload_invalid"
 

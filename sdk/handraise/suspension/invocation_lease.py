@@ -1,7 +1,7 @@
-"""The lease that keeps a second process from going on with the same invocation.
+"""The lease that keeps a second process from resuming the same invocation.
 
-It is a lease on the intent (RFC-0003), renewed while the nodes run. If the process dies it lapses; the callback is sent
-again and finds the invocation free.
+It is a lease on the intent (RFC-0003), renewed while the nodes run. If the process dies, the lease lapses; the callback
+is sent again and finds the invocation free.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class _Taken(Received):
 
 @dataclass
 class InvocationLease:
-    """A lease that this process holds. ``is_lost`` once the server has said that it is no longer so."""
+    """A lease that this process holds. ``is_lost``: the server has said that it no longer does."""
 
     client: Handraise
     path: str
@@ -93,6 +93,6 @@ def _duration(duration: timedelta) -> bytes:
 
 
 def _scope(invocation_id: str) -> str:
-    """A name within what the server takes."""
+    """A valid name for the server."""
     name = invocation_id if len(invocation_id) <= _LONGEST_NAME else sha256(invocation_id.encode()).hexdigest()
     return f"invocation:{name}"

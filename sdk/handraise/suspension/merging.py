@@ -1,6 +1,6 @@
-"""A signal's payload laid over a state, field by field, and the schema that tells the server what will fit. Pure.
+"""Merges a signal's payload into a state, field by field, and makes the schema by which the server checks it. Pure.
 
-The payload is data from outside and counts as it is: no reducer is consulted. What is laid over must fit the state's
+The payload is data from outside and counts as it is: no reducer is consulted. The merged state must fit the state's
 model as a whole.
 
 Source: OpenArmature suspension §6.
@@ -62,7 +62,7 @@ def merged(model: type[StateModel], state: Mapping[str, JsonValue], payload: Jso
 
 
 def valid(model: type[StateModel], fields: Mapping[str, Any], what: str) -> StateModel:
-    """The state that has these fields. Raises ``ValueError``, which says ``what`` they are and names no value."""
+    """The state with these fields. Raises ``ValueError``, which says ``what`` they are and names no value."""
     try:
         return model.model_validate(fields, by_alias=False, by_name=True)
     except ValidationError as problem:

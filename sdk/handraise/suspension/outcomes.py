@@ -1,4 +1,4 @@
-"""How a run ends: completed, suspended, or over because its question was; and what anything that runs can do.
+"""Outcomes of a run: completed, suspended, or ended with its question; and the interface of runners.
 
 A run that fails raises. Source: OpenArmature suspension §5, and §12 for what it leaves to the runtime: a question that
 time or a cancellation has ended.
@@ -67,7 +67,7 @@ class ExpiredOutcome(Generic[StateT]):
 
 @dataclass(frozen=True, slots=True)
 class CancelledOutcome(Generic[StateT]):
-    """The question was taken back: no further node has run. ``reason`` is whatever was said about it, or ``None``."""
+    """The question was taken back: no further node has run. ``reason`` is the given one, or ``None``."""
 
     invocation_id: str
     correlation_id: str

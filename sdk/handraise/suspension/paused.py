@@ -1,8 +1,8 @@
 """Paused invocations, and their store: the service itself.
 
 A paused invocation is the ``resume.state`` of its question. The service writes both in one transaction, so there is
-never the one without the other (S-42). The service also knows what was answered: a resume goes by that alone. Every
-runner uses this store, a :class:`handraise.Pipeline` and the adapter of an engine.
+never one without the other (S-42). The service also knows the answer, and a resume uses only that. Every runner uses
+this store: a :class:`handraise.Pipeline` and the adapter of an engine.
 
 Source: OpenArmature suspension §3, §7, §8.6. Readings: ``docs/decisions/0064-suspension.md``.
 """
@@ -56,8 +56,8 @@ class StoredDescriptor(BaseModel):
 class PausedInvocation(BaseModel):
     """Everything that another process needs to go on, as JSON in ``resume.state``.
 
-    ``runner`` is which kind of program wrote it. ``suspends`` is how often the invocation has been suspended before.
-    ``makes_intent`` says that the intent was made for it, and ends with it. ``engine`` is the runner's own.
+    ``runner`` is the kind of program that wrote it. ``suspends`` is how often the invocation has been suspended before.
+    ``makes_intent``: the intent was made for it, and ends with it. ``engine`` is the runner's own.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -77,7 +77,7 @@ class PausedInvocation(BaseModel):
     engine: JsonValue = None
 
     def check_same(self, **given: str | None) -> None:
-        """Raises ``ValueError`` for an id or a session that is given and is another one than the record's."""
+        """Raises ``ValueError`` if a given id or session differs from the record's."""
         for name, value in given.items():
             if value is not None and value != getattr(self, name):
                 raise ValueError(f"{name} is another one than that of the paused invocation; leave it out")
@@ -125,9 +125,9 @@ class LoadedInvocation:
         return ExpiredOutcome(*shared, *where, record.error or "input_timeout")
 
     def merged(self, model: type[StateModel], signal_payload: JsonValue) -> StateModel:
-        """The state to go on with. What was recorded counts; ``signal_payload`` is what the caller takes it to be.
+        """The state to go on with. The recorded answer counts; ``signal_payload`` is the caller's copy of it.
 
-        Raises :class:`SuspensionResumePayloadInvalid` if it is another one, or does not fit.
+        Raises :class:`SuspensionResumePayloadInvalid` if it differs, or does not fit.
         """
         recorded = self.record.signal_payload
         if signal_payload is not None and _canonical(signal_payload) != _canonical(recorded):
@@ -138,7 +138,7 @@ class LoadedInvocation:
 
 @dataclass(frozen=True, slots=True)
 class PausedInvocations:
-    """The store. ``asking`` are the defaults of every question; ``runner`` is which kind of program asks."""
+    """The store. ``asking`` are the defaults of every question; ``runner`` is the kind of program that asks."""
 
     client: Handraise
     runner: str
@@ -216,7 +216,7 @@ class PausedInvocations:
             yield lease
 
     async def complete(self, loaded: LoadedInvocation) -> None:
-        """Note that the invocation has run to its end. An intent that was made for it is completed by that."""
+        """Record that the invocation has run to its end. An intent that was made for it is completed by that."""
         for left in reversed(range(_TRIES)):
             intent = await self._intent(loaded)
             if _is_marked(intent, loaded) or (loaded.paused.makes_intent and intent.status == "abandoned"):
@@ -348,7 +348,7 @@ def _plain(target: ResumeTarget | Mapping[str, JsonValue] | None) -> dict[str, A
 
 
 def _canonical(value: JsonValue) -> str:
-    """By which 1, 1.0 and true are three values."""
+    """A form in which 1, 1.0 and true are three values."""
     return json.dumps(value, sort_keys=True)
 
 

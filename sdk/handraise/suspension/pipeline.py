@@ -36,8 +36,8 @@ Node = Callable[[StateModel], Awaitable[Mapping[str, Any] | StateModel | None]]
 
 @dataclass(frozen=True, slots=True)
 class _Invocation:
-    """What stays the same while an invocation runs, is suspended, and runs again. ``intent_id`` is the intent that it
-    has been suspended with, ``suspends`` how often."""
+    """The constant part of an invocation, over all its suspensions. ``intent_id`` is the intent that it has been
+    suspended with, ``suspends`` how often."""
 
     invocation_id: str
     correlation_id: str

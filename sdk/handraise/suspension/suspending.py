@@ -29,13 +29,13 @@ _SET_BY_SUSPEND = ("invocation_id", "correlation_id", "signal_id", "signal_metad
 
 
 class RunningBody(Protocol):
-    """A node body while it runs, to ``suspend()``: the runner's own object, a new one for each run of a body."""
+    """A running node body, as ``suspend()`` sees it: the runner's own object, a new one for each run of a body."""
 
     @property
     def invocation_id(self) -> str: ...
 
     async def admit(self) -> None:
-        """Return when the body may suspend. Nothing is stored yet, and whoever cancels the body ends this.
+        """Return when the body may suspend. Nothing is stored yet, and cancelling the body ends the wait.
 
         Raises :class:`handraise.SuspensionInUnsupportedContext` for a body that may not.
         """
@@ -44,7 +44,7 @@ class RunningBody(Protocol):
     def pause(
         self, descriptor: SignalDescriptor, *, mark_node_completed: bool, question: str, options: Options
     ) -> Coroutine[Any, Any, SuspendedOutcome[Any]]:
-        """Store the paused invocation, and return what the run ends with. ``options`` are those of the call alone.
+        """Store the paused invocation, and return the run's outcome. ``options`` are only those of the call.
 
         Raises :class:`handraise.SuspensionPersistenceFailed` if nothing could be stored.
         """
@@ -61,7 +61,7 @@ class InvocationPaused(BaseException):
 
 @dataclass
 class _Gate:
-    """One run of a body, and how far its ``suspend()`` has come."""
+    """One run of a body, and the progress of its ``suspend()``."""
 
     body: RunningBody
     is_over: bool = False
@@ -167,7 +167,7 @@ async def run_body(body: RunningBody, call: Callable[[], Awaitable[Result]]) -> 
 
 
 def _ends_the_run(raised: BaseException) -> bool:
-    """Whether it is the whole run that somebody ends, and not the body that misuses its exception."""
+    """Whether the whole run is being ended, and not only the body's exception misused."""
     if isinstance(raised, KeyboardInterrupt | SystemExit):
         return True
     task = asyncio.current_task()
@@ -191,7 +191,7 @@ def _open_gate() -> _Gate:
 
 
 def check_options(options: Options) -> None:
-    """Raises ``ValueError``, naming it, for an option that is not the author's to give."""
+    """Raises ``ValueError``, naming it, for an option that the author must not give."""
     if options.get("idempotency_key") is not None:
         raise ValueError("idempotency_key: suspend() makes its own, of the invocation and the node")
     resume = options.get("resume")
