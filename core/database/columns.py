@@ -1,4 +1,4 @@
-"""Types of columns that mean the same on both databases.
+"""Types of columns, and options of tables and indexes, that mean the same on both databases.
 
 Instants are whole microseconds since 1970 (UTC), so that both order and compare them the same way; JSON is text, since
 nothing in it is ever queried.
@@ -64,3 +64,18 @@ SERIAL = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 BY_BYTES = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 """Text that is ordered by its bytes, as SQLite does, so that LIKE 'abc%' has an index."""
+
+ROOM_ON_PAGES: dict[str, Any] = {"postgresql_with": {"fillfactor": 50}}
+"""For a table whose rows move by the thousand: a page has room for the next version of each, so that PostgreSQL need
+not write all indexes anew."""
+
+CLUSTERED: dict[str, Any] = {"sqlite_with_rowid": False}
+"""For a table that is its primary key: SQLite keeps no rows beside it."""
+
+NEVER_REUSED: dict[str, Any] = {"sqlite_autoincrement": True}
+"""For a table whose numbers are never given twice, whatever is deleted."""
+
+
+def where(condition: sa.TextClause) -> dict[str, Any]:
+    """The options of an index that holds only the rows for which ``condition`` is true."""
+    return {"sqlite_where": condition, "postgresql_where": condition}

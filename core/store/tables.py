@@ -7,7 +7,17 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from core.database.columns import BY_BYTES, SERIAL, Duration, Instant, Json
+from core.database.columns import (
+    BY_BYTES,
+    CLUSTERED,
+    NEVER_REUSED,
+    ROOM_ON_PAGES,
+    SERIAL,
+    Duration,
+    Instant,
+    Json,
+    where,
+)
 from core.database.text_index import TextIndex
 
 metadata = sa.MetaData(
@@ -19,10 +29,6 @@ metadata = sa.MetaData(
 )
 
 _TRANSACTION = sa.text("0")
-
-ROOM = {"fillfactor": 50}
-"""Rows of which a thousand may move at once: there is room on a page for the next version of each, so that PostgreSQL
-need not write all indexes anew."""
 
 _CHILDREN = sa.text("parent_id IS NOT NULL")
 _LINKED = sa.text("links > 0 AND links < 16384")
@@ -55,10 +61,10 @@ intents = sa.Table(
     sa.Column("settled", sa.Text),
     sa.Index("ix_intents_created", "created_at", "id"),
     sa.Index("ix_intents_creator", "created_by", "created_at", "id"),
-    sa.Index("ix_intents_parent", "parent_id", "id", sqlite_where=_CHILDREN, postgresql_where=_CHILDREN),
-    sa.Index("ix_intents_linked", "id", sqlite_where=_LINKED, postgresql_where=_LINKED),
-    sa.Index("ix_intents_unlinked", "id", sqlite_where=_UNLINKED, postgresql_where=_UNLINKED),
-    postgresql_with=ROOM,
+    sa.Index("ix_intents_parent", "parent_id", "id", **where(_CHILDREN)),
+    sa.Index("ix_intents_linked", "id", **where(_LINKED)),
+    sa.Index("ix_intents_unlinked", "id", **where(_UNLINKED)),
+    **ROOM_ON_PAGES,
 )
 
 _OPEN = sa.text("status = 'open'")
@@ -107,75 +113,19 @@ suspensions = sa.Table(
     sa.Index("ix_suspensions_listed", "suspended_at", "id"),
     sa.Index("ix_suspensions_creator", "created_by", "suspended_at", "id"),
     sa.Index("ix_suspensions_channel", "channel", "suspended_at", "id"),
-    sa.Index("ix_suspensions_ended", "status", "suspended_at", "id", sqlite_where=_ENDED, postgresql_where=_ENDED),
-    sa.Index(
-        "ix_suspensions_ended_creator",
-        "created_by",
-        "status",
-        "suspended_at",
-        "id",
-        sqlite_where=_ENDED,
-        postgresql_where=_ENDED,
-    ),
-    sa.Index(
-        "ix_suspensions_in_session",
-        "session_id",
-        "suspended_at",
-        "id",
-        sqlite_where=_IN_SESSION,
-        postgresql_where=_IN_SESSION,
-    ),
+    sa.Index("ix_suspensions_ended", "status", "suspended_at", "id", **where(_ENDED)),
+    sa.Index("ix_suspensions_ended_creator", "created_by", "status", "suspended_at", "id", **where(_ENDED)),
+    sa.Index("ix_suspensions_in_session", "session_id", "suspended_at", "id", **where(_IN_SESSION)),
     sa.Index("ix_suspensions_intent", "intent_id"),
-    sa.Index(
-        "ix_suspensions_invocation",
-        "invocation_id",
-        "suspended_at",
-        "id",
-        sqlite_where=_INVOKED,
-        postgresql_where=_INVOKED,
-    ),
-    sa.Index(
-        "ix_suspensions_signal",
-        "signal_id",
-        "suspended_at",
-        "id",
-        sqlite_where=_SIGNALLED,
-        postgresql_where=_SIGNALLED,
-    ),
-    sa.Index(
-        "ix_suspensions_action",
-        "created_by",
-        "action_digest",
-        "answered_at",
-        sqlite_where=_ACTING,
-        postgresql_where=_ACTING,
-    ),
-    sa.Index("ix_suspensions_due", "look_at", sqlite_where=_OPEN, postgresql_where=_OPEN),
-    sa.Index("ix_suspensions_open", "suspended_at", "id", sqlite_where=_OPEN, postgresql_where=_OPEN),
-    sa.Index(
-        "ix_suspensions_not_entered",
-        "suspended_at",
-        "id",
-        sqlite_where=_NOT_ENTERED,
-        postgresql_where=_NOT_ENTERED,
-    ),
-    sa.Index(
-        "ix_suspensions_open_creator",
-        "created_by",
-        "suspended_at",
-        "id",
-        sqlite_where=_OPEN,
-        postgresql_where=_OPEN,
-    ),
-    sa.Index("uq_suspensions_open_intent", "intent_id", unique=True, sqlite_where=_OPEN, postgresql_where=_OPEN),
-    sa.Index(
-        "uq_suspensions_open_signal",
-        "signal_id",
-        "created_by",
-        unique=True,
-        sqlite_where=_OPEN,
-        postgresql_where=_OPEN,
-    ),
+    sa.Index("ix_suspensions_invocation", "invocation_id", "suspended_at", "id", **where(_INVOKED)),
+    sa.Index("ix_suspensions_signal", "signal_id", "suspended_at", "id", **where(_SIGNALLED)),
+    sa.Index("ix_suspensions_action", "created_by", "action_digest", "answered_at", **where(_ACTING)),
+    sa.Index("ix_suspensions_due", "look_at", **where(_OPEN)),
+    sa.Index("ix_suspensions_open", "suspended_at", "id", **where(_OPEN)),
+    sa.Index("ix_suspensions_not_entered", "suspended_at", "id", **where(_NOT_ENTERED)),
+    sa.Index("ix_suspensions_open_creator", "created_by", "suspended_at", "id", **where(_OPEN)),
+    sa.Index("uq_suspensions_open_intent", "intent_id", unique=True, **where(_OPEN)),
+    sa.Index("uq_suspensions_open_signal", "signal_id", "created_by", unique=True, **where(_OPEN)),
 )
 
 question_search = TextIndex("question_search", suspensions.c.id, suspensions.c.question)
@@ -186,7 +136,7 @@ inbox_entries = sa.Table(
     sa.Column("reference", BY_BYTES, primary_key=True),
     sa.Column("suspended_at", Instant, primary_key=True),
     sa.Column("suspension_id", sa.Text, primary_key=True),
-    sqlite_with_rowid=False,
+    **CLUSTERED,
 )
 
 events = sa.Table(
@@ -204,7 +154,7 @@ events = sa.Table(
     sa.Column("mac", sa.Text, nullable=False),
     sa.Index("uq_events_position", "intent_id", "position", unique=True),
     sa.Index("ix_events_stream", "transaction_id", "seq"),
-    sqlite_autoincrement=True,
+    **NEVER_REUSED,
 )
 
 _PENDING = sa.text("status = 'pending'")
@@ -234,20 +184,13 @@ outbox = sa.Table(
     sa.Column("created_at", Instant, nullable=False),
     sa.Column("settled_at", Instant),
     sa.Column("lane", sa.Text, nullable=False, server_default=sa.text("''")),
-    sa.Index("ix_outbox_pending", "channel", "due_at", sqlite_where=_PENDING, postgresql_where=_PENDING),
-    sa.Index("ix_outbox_lanes", "channel", "lane", "due_at", sqlite_where=_PENDING, postgresql_where=_PENDING),
-    sa.Index("ix_outbox_sending", "lease_until", sqlite_where=_SENDING, postgresql_where=_SENDING),
+    sa.Index("ix_outbox_pending", "channel", "due_at", **where(_PENDING)),
+    sa.Index("ix_outbox_lanes", "channel", "lane", "due_at", **where(_PENDING)),
+    sa.Index("ix_outbox_sending", "lease_until", **where(_SENDING)),
     sa.Index("ix_outbox_suspension", "suspension_id"),
     sa.Index("ix_outbox_callbacks", "kind", "created_at", "id"),
-    sa.Index(
-        "ix_outbox_callbacks_by_status",
-        "status",
-        "created_at",
-        "id",
-        sqlite_where=_UNDELIVERED_CALLBACK,
-        postgresql_where=_UNDELIVERED_CALLBACK,
-    ),
-    sa.Index("ix_outbox_settled_alone", "settled_at", sqlite_where=_ALONE, postgresql_where=_ALONE),
+    sa.Index("ix_outbox_callbacks_by_status", "status", "created_at", "id", **where(_UNDELIVERED_CALLBACK)),
+    sa.Index("ix_outbox_settled_alone", "settled_at", **where(_ALONE)),
 )
 
 outbox_kind = outbox.c.kind.concat(sa.literal_column("''"))
@@ -370,7 +313,7 @@ archived = sa.Table(
     sa.Column("position", sa.Integer, nullable=False),
     sa.Column("ended_at", Instant, nullable=False),
     sa.Column("archived_at", Instant),
-    sa.Index("ix_archived_leaving", "batch", sqlite_where=_LEAVING, postgresql_where=_LEAVING),
+    sa.Index("ix_archived_leaving", "batch", **where(_LEAVING)),
 )
 
 log_starts = sa.Table(

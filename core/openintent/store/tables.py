@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from core.database.columns import Instant, Json
-from core.store.tables import ROOM, metadata
+from core.database.columns import ROOM_ON_PAGES, Instant, Json, where
+from core.store.tables import metadata
 
 intent_edges = sa.Table(
     "intent_edges",
@@ -145,7 +145,7 @@ intent_leases = sa.Table(
     sa.Column("expires_at", Instant, nullable=False),
     sa.Column("released_at", Instant),
     sa.Index("ix_intent_leases_intent", "intent_id", "acquired_at"),
-    sa.Index("uq_intent_leases_held", "intent_id", "scope", unique=True, sqlite_where=_HELD, postgresql_where=_HELD),
+    sa.Index("uq_intent_leases_held", "intent_id", "scope", unique=True, **where(_HELD)),
 )
 
 due_times = sa.Table(
@@ -217,6 +217,6 @@ tasks = sa.Table(
     sa.Column("completed_at", Instant),
     sa.Column("plan_id", sa.Text),
     sa.Index("ix_tasks_intent", "intent_id", "created_at", "id"),
-    sa.Index("ix_tasks_plan", "plan_id", sqlite_where=_PLANNED, postgresql_where=_PLANNED),
-    postgresql_with=ROOM,
+    sa.Index("ix_tasks_plan", "plan_id", **where(_PLANNED)),
+    **ROOM_ON_PAGES,
 )
