@@ -1,9 +1,8 @@
-"""Changes: what of a configuration that is read anew a running service takes in, and what waits for a restart.
+"""Changes of a reloaded configuration: which ones a running service applies, and which ones wait for a restart.
 
-People, groups, keys, the allow-list, quotas, ``suspension.same_ask`` and the settings of channels are taken in.
-Everything else stays as it is:
-the database, where the service listens, its roles, its secret key. So do a few settings of channels, since what follows
-from them is built once: whether a channel is there, and by which ways answers come in.
+People, groups, keys, the allow-list, quotas, ``suspension.same_ask`` and the settings of channels are applied.
+Everything else stays: the database, the listening address, its roles, its secret key. So do a few settings of channels
+whose parts are built once: whether a channel exists, and by which ways answers come in.
 
 Source: docs/decisions/0068.
 """

@@ -1,8 +1,8 @@
 """Conditions between settings, each as its key and the end of the sentence that begins with it.
 
-Off loopback every way in needs its secret: the root key always, PagerDuty's if that is set up, mail's if it has no door
-that needs none (Slack's are never optional). On loopback a missing one closes that way in, and the root key is made and
-kept.
+Off loopback every way in needs its secret: the root key always, PagerDuty's if that is set up, mail's if it has no way
+in that needs none (Slack's are never optional). On loopback a missing one closes that way in, and the root key is made
+and kept.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Known keys, and what a misspelt one was probably meant to be."""
+"""Known keys, and suggestions for a misspelt one."""
 
 from __future__ import annotations
 

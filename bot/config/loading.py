@@ -1,9 +1,9 @@
-"""Loading the configuration: file and environment into :class:`Settings`, or everything that is to be mended.
+"""Loading the configuration: file and environment into :class:`Settings`, or a list of all errors.
 
-``openintent.yaml`` is the server's file in RFC-0026 §5, and may be shared with another program. Keys at its top that we
-don't know are that program's, but all that we do know counts, as in ``handraise.yaml``.
+``openintent.yaml`` is the server's file in RFC-0026 §5, and may be shared with another program. Its unknown top-level
+keys are that program's, but all known ones count, as in ``handraise.yaml``.
 
-:func:`warnings_about` names what a working configuration is hardly meant to say; `serve` prints it and goes on.
+:func:`warnings_about` names values that are valid and hardly meant; `serve` prints them and goes on.
 """
 
 from __future__ import annotations

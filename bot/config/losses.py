@@ -1,7 +1,7 @@
-"""Losses: what a configuration that is read anew would take away from everybody, so that nobody could put it right.
+"""Losses: access that a reloaded configuration would take from everybody, so that nobody could restore it.
 
-A file that was emptied, cut short or half-written can be a configuration without an error. Taken in, it shuts out all
-who could take in another. So it is refused, unless somebody says that it is meant.
+A file that was emptied, cut short or half-written can be a valid configuration. Applied, it would shut out all who
+could apply another. So it is refused, unless the caller says that it is meant.
 
 Source: API.md §8; docs/decisions/0068.
 """

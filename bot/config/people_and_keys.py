@@ -1,4 +1,4 @@
-"""People as the configuration holds them: whose keys there are, who may be asked, who may answer, and how they sign in.
+"""Settings of people: the keys, who may be asked, who may answer, and how they sign in.
 
 Source: API.md §8.
 """

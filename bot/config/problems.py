@@ -1,7 +1,7 @@
-"""Problems: everything that is wrong with a configuration, told at once; each with its key and what is allowed.
+"""Problems: all errors of a configuration, reported at once; each with its key and what is allowed.
 
-A text is never quoted, since whatever stands in a wrong place may be a secret: what was found is told by its kind. Only
-a number, true and false are told as they are, and not even those if the setting is a secret.
+A text is never quoted, since a misplaced one may be a secret: a value is reported by its kind. Only a number, true and
+false are reported as they are, and not even those if the setting is a secret.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Secrets that are none: those that stand in this repository's files, where everybody can read them, and those that
-anybody would guess.
+"""Published secrets: those in this repository's files, which everybody can read, and those that anybody would guess.
 
 ``published.txt`` lists the first, one a line; a test collects them from all files, and fails if one is missing there.
-They are not kept as digests: a ``key_hash`` can be compared with what a known key's hash would be, and nothing is lost,
-since each stands in the repository anyway.
+They are not kept as digests: a ``key_hash`` can be compared with a known key's hash, and nothing is lost, since each is
+in the repository anyway.
 
 Off loopback such a secret is an error, on loopback a warning (API.md §8). No message has the value.
 

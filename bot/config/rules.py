@@ -1,4 +1,4 @@
-"""Redaction and quotas as the configuration holds them: what is hidden from a question, and how much a key may ask.
+"""Settings of redaction and quotas: what is hidden from a question, and how much a key may ask.
 
 Source: API.md §8.
 """

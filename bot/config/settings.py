@@ -1,5 +1,5 @@
-"""Settings: every one there is, with its default. What may stand in each is in ``values``; what must fit together, in
-``fitting``.
+"""Settings: all of them, with their defaults. ``values`` has the allowed values of each, ``fitting`` the conditions
+between them.
 
 Secrets are plain text here, and left out of every ``repr``.
 """

@@ -1,7 +1,7 @@
-"""Admission: who may stay connected, and how much of what strangers send is held in memory. Pure.
+"""Admission: which connections may stay, and how much memory strangers' requests may take. Pure.
 
 A stranger is a connection that has not yet sent a valid key, signature or session. Behind a proxy all of them have one
-address, so nobody is locked out for long: whoever has kept us waiting longest gives way to whoever comes.
+address, so nobody is locked out for long: the stranger that has kept us waiting longest makes room for a new one.
 
 Source: docs/decisions/0037.
 """

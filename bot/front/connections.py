@@ -1,7 +1,6 @@
-"""Connections: all HTTP connections of this process. How many there are, what they hold, and which have to go.
+"""All HTTP connections of this process: how many there are, what they hold, and which have to go.
 
-What is decided is in ``bot/front/admission.py``; what one connection does is in ``bot/front/protocol.py``.
-Source: docs/decisions/0037.
+``bot/front/admission.py`` decides; ``bot/front/protocol.py`` is one connection. Source: docs/decisions/0037.
 """
 
 from __future__ import annotations

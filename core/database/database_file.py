@@ -1,8 +1,8 @@
-"""SQLite's file: nobody else's to read, one process's to use, the same file for as long as that process lives.
+"""SQLite's file: readable only by its owner, used by one process, and not replaced as long as that process lives.
 
-Two names of one file (a symbolic or a hard link) are one database, so it is the file itself that is locked, and not
-only its name. Whoever deletes, moves or replaces it while it is in use would let the service write into a file that
-nobody finds again: before each commit, and with each beat, the name is looked up anew.
+Two names of one file (a symbolic or a hard link) are one database, so the file itself is locked, and not only its name.
+If the file is deleted, moved or replaced while in use, the service would write into a file that nobody finds again:
+before each commit, and with each beat, the name is looked up anew.
 
 :func:`copy_database` copies it while the service runs; :func:`copy_file` puts a copy in place.
 

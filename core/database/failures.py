@@ -1,6 +1,6 @@
 """Failures of the database, in our own words: :class:`DatabaseUnavailable`, and why.
 
-Whatever is the fault of a statement (a constraint, a type, SQL that is wrong) is a bug of ours, and stays what it is.
+The error of a faulty statement (a constraint, a type, wrong SQL) is a bug of ours, and is raised unchanged.
 
 Source: https://www.sqlite.org/rescode.html; https://www.postgresql.org/docs/current/errcodes-appendix.html
 """

@@ -1,11 +1,11 @@
-"""Locks across processes: those of a transaction, and a fixed number of places for an installation, each held by one
+"""Locks across processes: a transaction's locks, and a fixed number of places for an installation, each held by one
 process at a time.
 
-What a transaction locks it holds until it ends. SQLite has one writer, who holds everything.
+A transaction holds its locks until it ends. SQLite has one writer, who holds everything.
 
-On SQLite there is one process, and every place is its own. On PostgreSQL an advisory lock of a session says who holds a
-place; it ends with the process, whatever kills it. :func:`alone` is one place: work that one process does at a time.
-A pooler would give the lock to whoever has the session next, so these connections go past it (``Database.direct``).
+On SQLite there is one process, and every place is its own. On PostgreSQL an advisory lock of a session holds a place;
+it ends with the process, however that ends. :func:`alone` is one place: work that one process does at a time. A pooler
+would give the lock to the session's next user, so these connections bypass it (``Database.direct``).
 """
 
 from __future__ import annotations

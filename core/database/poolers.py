@@ -1,8 +1,8 @@
-"""Poolers between this service and PostgreSQL: whether there is one, and what it does to sessions.
+"""Poolers between this service and PostgreSQL: whether there is one, and its effect on sessions.
 
 In transaction mode each transaction may have another server process, and a session lasts no longer than that: LISTEN is
-deaf, and a lock of a session belongs to whoever comes next. What needs a session goes by ``database.direct_url``. In
-session mode a connection has one process for as long as it stands, and nothing more is needed.
+deaf, and a session's lock belongs to the next user. Code that needs a session uses ``database.direct_url``. In session
+mode a connection has one process for as long as it stands, and nothing more is needed.
 
 Source: https://www.pgbouncer.org/features.html; https://www.postgresql.org/docs/current/protocol-flow.html
 (BackendKeyData).

@@ -1,4 +1,4 @@
-"""Connections for whoever only looks: beside a service that writes, at a copy, or at one moment for minutes.
+"""Read-only connections: beside a service that writes, to a copy, or to one moment for minutes.
 
 Source: https://www.postgresql.org/docs/current/functions-admin.html#FUNCTIONS-SNAPSHOT-SYNCHRONIZATION;
 https://www.sqlite.org/uri.html#uriimmutable

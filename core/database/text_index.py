@@ -1,7 +1,7 @@
-"""An index of trigrams: which few rows of a table contain a text. FTS5 on SQLite, ``pg_trgm`` on PostgreSQL.
+"""An index of trigrams: finds the few rows of a table that contain a text. FTS5 on SQLite, ``pg_trgm`` on PostgreSQL.
 
-On SQLite a migration makes it, with triggers that keep it. PostgreSQL needs an extension for it, which may not be had:
-then there is none, and whoever searches has to read rows.
+On SQLite a migration makes it, with triggers that maintain it. PostgreSQL needs an extension for it, which may be
+unavailable: then there is none, and a search has to read rows.
 
 Source: https://www.sqlite.org/fts5.html#the_trigram_tokenizer; https://www.postgresql.org/docs/current/pgtrgm.html
 """

@@ -1,9 +1,8 @@
-"""Which transactions' rows are visible for good, and in which order they became visible.
+"""Visibility: which transactions are settled, and in which order their rows became visible.
 
 PostgreSQL numbers transactions when they begin to write, before they commit: a row with a lower number may appear after
-one with a higher. What belongs to a transaction that is older than every one still running is settled: nothing appears
-before it any more. SQLite commits one after the other: its transactions have no numbers here, and serial numbers say it
-all.
+one with a higher. A transaction older than every running one is settled: nothing appears before it any more. SQLite
+commits one after the other: its transactions have no numbers here, and serial numbers are enough.
 
 Source: https://www.postgresql.org/docs/current/functions-info.html, "pg_snapshot"
 """

@@ -1,6 +1,6 @@
-"""Alerts: what the service itself tells its operators, at ``alerts.notify``, once an hour for each reason.
+"""Alerts to the operators of this service, at ``alerts.notify``, once an hour for each reason.
 
-An alert goes around the channel that it is about, if it can. What becomes of an alert is never a reason for another.
+An alert avoids the channel that it is about, if it can. The failure of an alert never causes another.
 """
 
 from __future__ import annotations

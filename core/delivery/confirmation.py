@@ -1,11 +1,13 @@
-"""Confirmation: whether an accepted message has really arrived, and what an ended question left open on a channel.
+"""Confirmation: whether an accepted message has really arrived, and whether an ended question is still shown on a
+channel.
 
-A channel that only accepts (PagerDuty's 202) names what its door will see (``Delivered.awaits``). The door reports it,
-and where it stands there (:func:`noted`). What was not seen within :data:`PATIENCE` is reported to the operators, once.
+A channel that only accepts (PagerDuty's 202) names the sign of arrival (``Delivered.awaits``). Its inbound adapter
+reports the arrival, and the place (:func:`noted`). If no report comes within :data:`PATIENCE`, the operators are
+alerted, once.
 
-Once a night, what an ended question may have left open is withdrawn again, since a withdrawal can be lost or undone. A
-channel that can list what it still shows is asked; on others everything that ended since the night before is withdrawn
-once more, which is harmless. Of several processes that ask, the first to note the night writes the withdrawals.
+Once a night, ended questions that may still be shown are withdrawn again, since a withdrawal can be lost or undone. A
+channel that can list its open alerts is asked; on others everything that ended since the night before is withdrawn once
+more, which is harmless. Of several processes, the first to note the night writes the withdrawals.
 
 Source: facts on channels §F ("202", "resolve lost"); docs/decisions/0023.
 """

@@ -1,4 +1,4 @@
-"""Links of a message, made as it is sent: what the database holds opens nothing, and neither does a copy of it.
+"""Links of a message, made when it is sent: the database, and so a copy of it, has nothing that opens a page.
 
 Source: DESIGN.md, "The outbox"; docs/decisions/0045.
 """

@@ -1,7 +1,7 @@
-"""Lost callbacks: who hears that an agent was not told how its question ended.
+"""Lost callbacks: who is told that an agent does not know how its question ended.
 
-Its callback was refused (410), or given up. Whoever decided hears that once, where they decided if that is a place of
-their own; the operators hear it at ``alerts.notify``; messages that can be edited say so.
+The callback was refused (410), or given up. The decider is told once, in the place where they decided if only they read
+it; the operators are alerted at ``alerts.notify``; messages that can be edited say so.
 
 Source: API.md §3, "The end", and §5; docs/decisions/0093.
 """

@@ -1,7 +1,7 @@
-"""On-call recipients: the row names a schedule, and each try finds out anew whom that means.
+"""On-call recipients: the row names a schedule, and each try finds out anew who is on call.
 
-The row is given the person's own address before it is sent, so that what follows (its receipt, its links, a doubt) is
-theirs. If several people are on call, each further one gets a row of their own.
+The row gets the person's own address before it is sent, so that its receipt, its links and any doubt are theirs. If
+several people are on call, each further one gets a row of their own.
 
 Source: API.md §2, "Whom to ask"; docs/decisions/0024.
 """

@@ -1,8 +1,7 @@
 """The pause: no new notice leaves. Everything else goes on.
 
-Questions can be asked and answered, attempts come and go at their times, callbacks and withdrawals leave. What would
-ask a person waits in the outbox. Once the pause is lifted, each question that is still open asks once, as its latest
-attempt does; what is older is dropped.
+Questions can be asked and answered, attempts come and go at their times, callbacks and withdrawals leave. Notices wait
+in the outbox. Once the pause is lifted, each open question asks once, by its latest attempt; older notices are dropped.
 
 Source: API.md §9.
 """

@@ -1,7 +1,7 @@
-"""The relay: works the outbox off. Take a row, try it (``tries``), settle what became of it.
+"""The relay: works the outbox off. Take a row, try it (``tries``), settle its outcome.
 
-What the outcome of a try means for the row is decided in :meth:`Relay._settle` and nowhere else. An **attempt** asks a
-person again (the engine's business); a **try** repeats a send (ours).
+:meth:`Relay._settle` alone decides what the outcome of a try means for the row. An **attempt** asks a person again (the
+engine's business); a **try** repeats a send (ours).
 
 Source: DESIGN.md, "The outbox"; API.md §3, §5.
 """

@@ -1,4 +1,4 @@
-"""Channel views: what each channel shows of a question. Redacted, and perhaps cut.
+"""Channel views: a question as each channel may show it. Redacted, and perhaps cut.
 
 Redaction runs in a thread if a question is long.
 

@@ -1,6 +1,6 @@
-"""Collaboration: what people do with a question among themselves and with the agent. Hand over, ask back, clarify.
+"""Collaboration: hand a question over, ask the agent back, clarify.
 
-Each is one transition of the machine. What makes it fail is checked here, in the transaction that would change it.
+Each is one transition of the machine. Its conditions are checked here, in the same transaction.
 
 Source: API.md §2, ``assign``, ``clarify``, ``clarification``; docs/decisions/0009, 0010.
 """

@@ -1,7 +1,7 @@
-"""Deciders: whoever gave the answer that ended a question, and where each is told, once, of what came of it.
+"""Deciders: the people whose answer ended a question, and where each is told, once, of the result.
 
-They are told if the agent was never told of the answer, and if what they decided has failed. The text is made as it is
-sent.
+They are told if the agent never learned of the answer, and if the action that they decided on failed. The text is made
+when it is sent.
 
 Source: API.md §3, "The end", and §5; docs/decisions/0093, 0097.
 """

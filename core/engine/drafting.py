@@ -1,6 +1,6 @@
 """Drafting: from a caller's request to the frozen question. Policy, choices, plan, checks; nothing is stored here.
 
-If the policy is to reject what is sensitive, what is found becomes a problem of the draft (:func:`with_rejections`).
+If the policy rejects sensitive data, each finding becomes a problem of the draft (:func:`with_rejections`).
 
 Quiet attempts are decided when the question opens: an attempt waits if its rung is quiet and everybody whom it asks is
 outside their hours. A shared channel, and a person without hours, is always there.

@@ -1,4 +1,4 @@
-"""Earlier answers: what is shown of them beside an open question, read whenever it is shown.
+"""Earlier answers to the same action, read each time an open question is shown.
 
 Source: API.md §2, "Earlier answers"; docs/decisions/0092.
 """

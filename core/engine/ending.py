@@ -1,7 +1,7 @@
-"""Ending by time: what is due first ends a question, its own expiry or a deadline around its intent.
+"""Ending by time: the earlier of a question's own expiry and a deadline around its intent ends it.
 
-Time comes before people: whoever has to do with a question asks here first, so that no answer beats an end that has
-passed and that the clock has not come to yet. An intent without a deadline around it pays one comparison.
+Time comes before people: code that changes a question asks here first, so that no answer beats an end that has passed
+and that the clock has not processed yet. An intent without a deadline around it costs one comparison.
 
 Source: RFC-0026 §2 rule 5; docs/decisions/0060.
 """

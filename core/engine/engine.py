@@ -1,4 +1,4 @@
-"""The engine: the one door to a question. Ask, preview, answer, claim, cancel, and look at what is due.
+"""The engine: the only entry to a question. Ask, preview, answer, claim, cancel, and look at due rows.
 
 Each verb loads, decides, saves and commits. Every way in (API, Slack, mail, PagerDuty, pages, signals) ends in
 :meth:`Engine.respond`.

@@ -1,7 +1,7 @@
-"""The inbox: what waits for one person. How many questions, and one page of them, the soonest deadline first.
+"""The inbox: the number of questions that wait for one person, and one page of them, the soonest deadline first.
 
-For the number, every open question that may name the person is looked at by a short text of it. The records are read
-for one page alone. A page begins behind a position, not at a number, so that what is answered meanwhile moves none.
+The number comes from a short text of every open question that may name the person. Records are read only for one page.
+A page begins behind a position, not at a number, so that answered questions do not shift it.
 
 Source: API.md §6, ``GET /inbox``; docs/decisions/0043.
 """

@@ -1,4 +1,4 @@
-"""Opening: what has to hold before a question is asked, and the transaction in which it is.
+"""Opening: the checks before a question is asked, and the transaction that asks it.
 
 ``POST …/suspend`` and ``POST /suspensions`` (:meth:`Engine.request`) open a question here. The published client's
 record (``core.openintent.intents.client_steps``) is drafted here, and opened there.

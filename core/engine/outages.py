@@ -1,9 +1,9 @@
-"""Outages of ours: the remaining times of every open question move by them, once for each question.
+"""Outages of ours: each moves the remaining times of every open question, once for each question.
 
-The outage is one row (``core.store.outages``). A question hears of it in one transaction, which moves its times and
-notes the outage's number: a crash between two questions forgets none and moves none twice. Whoever has to do with a
-question moves it first (:func:`locked`), so that none ends by a time that is about to move. The rest move in batches,
-so that a start does not wait for a hundred thousand of them.
+The outage is one row (``core.store.outages``). One transaction moves a question's times and notes the outage's number:
+a crash between two questions forgets none and moves none twice. Code that changes a question moves it first
+(:func:`locked`), so that none ends by a time that is about to move. The rest move in batches, so that a start does not
+wait for a hundred thousand of them.
 
 Source: API.md §3, "After an outage of ours"; docs/decisions/0007-an-outage-moves-the-times.md.
 """

@@ -1,4 +1,4 @@
-"""Planning: whom each attempt will ask, and on which channel. Frozen into the record when the question opens.
+"""Planning: the recipients and the channel of each attempt. Frozen into the record when the question opens.
 
 Source: API.md §2, "Whom to ask"; RFC-0026 §4.2(3), §11.
 """

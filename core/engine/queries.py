@@ -1,4 +1,4 @@
-"""Queries: which question a way in means, and what clients read or keep here.
+"""Queries: finds the question for an inbound answer, and the records that clients read or store.
 
 Clients see suspensions in lists, sessions, agents' default policies and callbacks.
 

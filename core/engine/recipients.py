@@ -1,8 +1,7 @@
-"""Recipients: whom an attempt asks as of now, and where one person is reached by themselves.
+"""Recipients: whom an attempt asks now, and where one person is reached directly.
 
-An attempt's references are frozen with the question. The people behind them and the allow-list are not: they are
-looked at again for each send. :func:`personal_address` is for a hand-over, and for telling one person what came of
-something they did.
+An attempt's references are frozen with the question. The people behind them and the allow-list are not: they are read
+again for each send. :func:`personal_address` is for a hand-over, and for telling one person the result of their action.
 
 Source: API.md §2, "Whom to ask"; RFC-0026 §11.
 """

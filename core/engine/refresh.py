@@ -1,7 +1,7 @@
-"""Refreshes: messages that are out and no longer true. Which are to be changed, and when.
+"""Refreshes: which sent messages are outdated, and when they are changed.
 
-A row that changes a message shows the record as it is when it is sent. So one waiting row does for everything that
-happens meanwhile.
+A row that changes a message shows the record at the time of sending. So one waiting row covers everything that happens
+meanwhile.
 
 Source: docs/decisions/0017.
 """

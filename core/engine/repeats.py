@@ -1,7 +1,7 @@
-"""Repeats: an ask that is an open question already joins it, and one that was just denied may be refused.
+"""Repeated asks: an ask that repeats an open question joins it, and one that was just denied may be refused.
 
-It is decided in the transaction that would open the question. Asks that may be the same one wait for each other there
-before anything else is locked, so that of two at once the second finds the first one's question.
+The transaction that would open the question decides. Asks that may be the same wait for each other there before
+anything else is locked, so that of two at once the second finds the first one's question.
 
 Source: API.md §2, "The same ask again"; docs/decisions/0091.
 """

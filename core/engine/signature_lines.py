@@ -1,7 +1,7 @@
-"""Signature lines: what a person has called their signature, so that it is nobody's words in their later mails.
+"""Signature lines: lines that a person has called their signature, and that are ignored in their later mails.
 
-Nothing is learned without their press: what somebody writes twice may be a condition. A press names what it has seen,
-so that no line is called that came in a mail after the page was opened.
+Nothing is learned without the person's press: a line that they write twice may be a condition. A press names the lines
+that it has seen, so that no line of a later mail is included.
 
 Source: API.md §6, "What a reply means"; docs/decisions/0102-lines-called-a-signature.md.
 """

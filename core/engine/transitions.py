@@ -1,4 +1,4 @@
-"""Transitions: one change of a suspension, written down in one transaction. Record, events, intent and outbox.
+"""Transitions: writes one change of a suspension in one transaction. Record, events, intent and outbox.
 
 The engine (answers, claims, the clock) and the relay (refused deliveries) move suspensions here and nowhere else.
 """

@@ -1,8 +1,8 @@
-"""Withdrawals: what becomes of a question's messages when it ends. Which are edited, and who is told by one more.
+"""Withdrawals: when a question ends, which of its messages are edited, and who gets one more.
 
-A message that its channel can change says how it ended, and whoever it was for has heard. Mail can't be changed:
-whoever has only mails about the question gets one more, and so does the person in whose name it was asked. Whoever
-ended it knows already. Nobody is told twice.
+A message that its channel can change says how the question ended, and so its readers know. Mail can't be changed: a
+person who has only mails about the question gets one more, and so does the person in whose name it was asked. The
+person who ended it knows already. Nobody is told twice.
 
 Source: API.md §3, "The end"; docs/decisions/0093.
 """

@@ -1,7 +1,7 @@
-"""API keys: those made on the command line, and what became of those in the configuration.
+"""API keys: those made on the command line, and changes to those in the configuration.
 
-A row stands above the key of that name in the configuration: from ``file_until`` on, the file's key is not valid. Rows
-are never deleted, so that a revoked key stays revoked.
+A row takes precedence over the key of that name in the configuration: from ``file_until`` on, the file's key is not
+valid. Rows are never deleted, so that a revoked key stays revoked.
 
 Source: API.md §1, §5; docs/decisions/0032.
 """

@@ -1,7 +1,7 @@
-"""The archive: suspensions on their way out of the database. Chosen and noted, read whole, removed.
+"""The archive: suspensions that leave the database. They are chosen and noted, read whole, and removed.
 
-The note (``archived``) is written before anything leaves, and stays for ever. It holds no content, but the id and the
-ref, which are never given to another question (API.md §6), and the file that has the rest.
+The note (``archived``) is written before anything leaves, and stays for ever. It has no content, only the id and the
+ref, which no other question ever gets (API.md §6), and the file with the rest.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The chain of a log: whether one intent's lines are what was written, from their start to the head.
+"""The chain of a log: verifies that one intent's lines are unchanged, from their start to the head.
 
 A log starts at its first line, or behind the lines that were moved out (``core/audit/retention.py``); :func:`move_on`
-moves that start. Start and head are sealed with the log's key. So whoever can write to the database but does not hold
-the key can't cut a log off unseen, at either end.
+moves that start. Start and head are sealed with the log's key. So a person who can write to the database but does not
+have the key can't cut a log off unseen, at either end.
 
 Source: DESIGN.md, "Where the state lives"; docs/decisions/0013.
 """

@@ -1,6 +1,6 @@
-"""Records against the log: whether a question's record says what the log says. As it was asked, and as it ended.
+"""Records against the log: checks that a question's record matches the log, as it was asked and as it ended.
 
-A row is read as it stands: what somebody may have put into it need not be JSON.
+A row is read without trust: a manipulated one need not be JSON.
 
 Source: docs/reference/audit.md.
 """

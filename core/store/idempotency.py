@@ -1,4 +1,4 @@
-"""Idempotent replies: what a request with an ``Idempotency-Key`` was answered first (API.md §1)."""
+"""Idempotent replies: the first reply to a request with an ``Idempotency-Key`` (API.md §1)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Reading inboxes: which open questions name somebody, found by their entries. Records are read only for those shown.
+"""Reading inboxes: the open questions that name a person, found by their entries. Only shown records are read.
 
-A question that an older version wrote, or has changed since, has no entries that count: it is taken from its record,
-until it is written again.
+A question that an older version wrote or changed has no valid entries: it is taken from its record until it is written
+again.
 """
 
 from __future__ import annotations

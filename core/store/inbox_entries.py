@@ -1,7 +1,7 @@
-"""Inbox entries: an open question under each reference that it names, in the order of a person's inbox.
+"""Inbox entries: one for each reference that an open question names, in the order of a person's inbox.
 
-A question has an entry from when it is asked until it ends. A reference that it names no longer keeps its entry until
-then: whoever reads one looks at the question itself.
+A question has its entries from when it is asked until it ends. An outdated entry stays until then: readers check the
+question itself.
 """
 
 from __future__ import annotations

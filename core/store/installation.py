@@ -1,4 +1,4 @@
-"""The installation: its name, which secret key its database is used with, and what is known of its ways in."""
+"""The installation: its name, the fingerprint of its secret key, and facts about its ways in."""
 
 from __future__ import annotations
 

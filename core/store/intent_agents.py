@@ -1,4 +1,4 @@
-"""Whose an intent is: the key that created it owns it, and others are its members (API.md §7)."""
+"""Agents of an intent: the key that created it owns it, and others are its members (API.md §7)."""
 
 from __future__ import annotations
 

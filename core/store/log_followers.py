@@ -1,4 +1,4 @@
-"""Log followers: how far somebody who works off the event log has come. One row each, locked while it moves."""
+"""Log followers: the position of each reader of the event log. One row each, locked while it moves."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What proves a log: the MAC of each line, and the seal over its head. Text in, hex digits out.
+"""Seals of a log: the MAC of each line, and the seal over its head. Text in, hex digits out.
 
-A thousand logs may grow in one transaction. So a :class:`LineForm` holds what the lines of one event have in common.
+A thousand logs may grow in one transaction. So a :class:`LineForm` holds the common parts of one event's lines.
 
 Source: RFC-0019 by way of RFC-0025 §3; docs/reference/audit.md.
 """

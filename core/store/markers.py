@@ -1,7 +1,7 @@
-"""Markers: what was seen, said or done before, one row each in the table ``seen``, for every process alike.
+"""Markers: things that were seen, said or done before, one row each in the table ``seen``, for every process.
 
-A row's ``channel`` says what it marks and its ``key`` which one; only this module knows how they are written. All of it
-is forgotten after :data:`KEPT`.
+A row's ``channel`` is the kind of marker and its ``key`` the thing; only this module knows how they are written. A
+marker is deleted after :data:`KEPT`.
 """
 
 from __future__ import annotations

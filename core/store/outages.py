@@ -1,7 +1,7 @@
-"""Outages of ours, one row each, and which open questions have not yet been moved by which.
+"""Outages of ours, one row each, and which open questions each outage has yet to move.
 
-A question's ``caught_up`` is the number of the last outage that it has heard of. A new question is born knowing
-all; one that an older process wrote knows none, but moves by none that was over before it was asked either.
+A question's ``caught_up`` is the number of the last outage that moved it. A new question has the newest number. A
+question that an older process wrote has none, but an outage that was over before it was asked does not move it.
 
 Source: API.md §3, "After an outage of ours".
 """

@@ -1,7 +1,7 @@
-"""The quarantine: what came in and could not be read, kept for a while as it came, so that somebody can look at it.
+"""The quarantine: unreadable mail, kept unchanged for a while, so that an operator can look at it.
 
-Anybody can send what we can't read, so all of it together takes a bounded room. What comes beyond that is noted and
-counted without its bytes.
+Anybody can send unreadable mail, so its total size is limited. Mail beyond the limit is noted and counted without its
+bytes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Questions of one key by their action or their invocation: what is open, and what was answered before."""
+"""Questions of one key with the same action or invocation: the open ones, and the earlier answers."""
 
 from __future__ import annotations
 

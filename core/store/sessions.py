@@ -1,4 +1,4 @@
-"""Agents' sessions, the default policy that an agent has set for itself, and where it is called by itself."""
+"""Agents' sessions, the default policy that an agent has set, and the agent's own callback URL."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Signature lines (:mod:`core.domain.signature_lines`): digests of what a person has called so, and offers of what they
-may call so.
+"""Signature lines (:mod:`core.domain.signature_lines`): digests of lines that a person has called their signature, and
+offers to call more of them so.
 
-An offer holds a person's own words in the clear. It is gone when it is taken, when its question ends, and at the latest
-after :data:`OFFERED`.
+An offer holds a person's own words in the clear. It is deleted when it is taken, when its question ends, and at the
+latest after :data:`OFFERED`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A snapshot: one moment of a database, read for minutes while others write.
 
-What a backup holds is verified in the very moment that it was copied from. On PostgreSQL ``pg_dump`` reads the same
-moment by the snapshot's name. A copy of an SQLite file is opened as one that nobody changes.
+A backup is verified at the very moment of its copy. On PostgreSQL ``pg_dump`` reads the same moment by the snapshot's
+name. A copy of an SQLite file is opened as immutable.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Lists of suspensions, newest first: all that a client wants, and those that may mean one person.
+"""Lists of suspensions, newest first: all that match a client's filter, or only those that may mean one person.
 
-For one person the database passes over what does not name them, along the index by which suspensions are listed. It
-looks at a bounded number of rows for each part of a list, however few of them are theirs.
+For one person the database skips suspensions that do not name them, along the index of the lists. It reads a bounded
+number of rows for each part of a list, however few of them are theirs.
 
 Source: API.md §2; docs/decisions/0074.
 """

@@ -1,4 +1,5 @@
-"""Suspensions, to and from their rows. What never changes is written once (``ask``); what moves has its own columns."""
+"""Suspensions, to and from their rows. The constant part is written once (``ask``); each moving field has its own
+column."""
 
 from __future__ import annotations
 

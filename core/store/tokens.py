@@ -1,4 +1,4 @@
-"""Tokens by their fingerprints: which question, and for whom."""
+"""Tokens by their fingerprints: the question and the recipient of each."""
 
 from __future__ import annotations
 

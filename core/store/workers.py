@@ -1,7 +1,7 @@
-"""Workers: who is alive. Each process that runs the clock writes a beat every few seconds.
+"""Workers: which processes are alive. Each process that runs the clock writes a beat every few seconds.
 
-After an outage, a beat says how long nobody looked (``latest_beat``). It also tells the others that what a silent
-worker had in hand is free again (``seen``).
+After an outage, a beat says how long nobody looked (``latest_beat``). It also tells the others that a silent worker's
+rows are free again (``seen``).
 """
 
 from __future__ import annotations

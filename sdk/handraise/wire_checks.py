@@ -1,8 +1,7 @@
-"""What goes out, checked as it is written: types, ranges and closed sets, before anything is sent.
+"""Checks of outgoing questions as they are written: types, ranges and closed sets, before anything is sent.
 
 Imported with the first question: the models take longer to make than all the rest. A field that is neither an object
-nor a list has its type and limits in :class:`handraise.Options`, and nowhere else. The limits are those of API.md §1
-and §2.
+nor a list has its type and limits only in :class:`handraise.Options`. The limits are those of API.md §1 and §2.
 """
 
 from __future__ import annotations

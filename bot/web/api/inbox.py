@@ -1,4 +1,4 @@
-"""What waits for whoever asks: ``GET /inbox`` for clients, as the page of that name shows it. Source: API.md §6."""
+"""``GET /inbox``: the questions that wait for the caller, as on the page of that name. Source: API.md §6."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The whole of one question for a client that shows it: what people are shown, whom each attempt asks, and its page."""
+"""The whole of one question for a client that displays it: the notice, each attempt's recipients, and its page."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Request bodies. Wire names are the RFC's; unknown fields are refused.
-
-A promise that is not kept must not be made.
+"""Request bodies. Wire names are the RFC's. Unknown fields are refused, so that no field is accepted and ignored.
 
 Source: RFC-0025 §4, §5, §7, §8; API.md §2, §4, §5, §7.
 """

@@ -1,6 +1,6 @@
-"""What responses hold of a question: its record, what asking would do, the notice, the answer and the claim.
+"""Replies about a question: its record, a preview, the notice, the answer and the claim.
 
-The type that a reply is written by is the one that the OpenAPI document shows.
+A reply is written by the same type that the OpenAPI document shows.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What this service sends to agents, for the OpenAPI document: the ``webhooks`` of OpenAPI 3.1.
+"""Bodies of our calls to agents, for the OpenAPI document: the ``webhooks`` of OpenAPI 3.1.
 
 ``core/domain/callback.py``, and ``takeover.py`` and ``follower.py`` in ``core/openintent/intents``, write these bodies;
 ``bot/callbacks/agents.py`` signs them; a test compares.
