@@ -78,7 +78,7 @@ FAILURES: tuple[tuple[type[Exception], Verdict, str], ...] = (
     (httpx.TransportError, Verdict.IN_DOUBT, "connection_lost"),
 )
 CAUGHT = tuple(kind for kind, _, _ in FAILURES)
-"""What a caller has to catch around a request: everything that the wire can do."""
+"""Errors to catch around a request: every failure of the network."""
 
 
 def verdict_on(status: int) -> Verdict:

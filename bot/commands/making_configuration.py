@@ -106,7 +106,7 @@ def write(text: str, path: Path, *, over: bool) -> None:
             if over:
                 fresh.replace(path)
             else:
-                path.hardlink_to(fresh)  # over nothing, whoever has been faster
+                path.hardlink_to(fresh)  # never overwrites a file, even one made meanwhile
         finally:
             fresh.unlink(missing_ok=True)
     except FileExistsError:

@@ -85,7 +85,7 @@ def until_next_step(suspension: Suspension, now: datetime) -> timedelta:
     if suspension.asks_back is not None:
         step = suspension.look_at
     elif (due := next_attempt_at(suspension)) is not None:
-        step = max(due, held_until(suspension) or due)  # whoever is on it holds it back
+        step = max(due, held_until(suspension) or due)  # a claim holds it back
     else:
         step = suspension.expires_at
     return timedelta() if step is None else max(step - now, timedelta())

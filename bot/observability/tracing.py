@@ -22,7 +22,7 @@ from core.ports import Callback, Delivery
 log = structlog.get_logger(__name__)
 
 ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
-"""Where one of these is set, spans are exported."""
+"""If one of these is set, spans are exported."""
 
 
 class AskSpan(Protocol):

@@ -141,7 +141,7 @@ class Directory:
             case RecipientKind.GROUP:
                 members = (self._of_person(one, there) for one in self._now.groups.get(recipient.value, ()))
                 found = (there.as_member(address) for address in members if address is not None)
-            case RecipientKind.SCHEDULE:  # stands for whoever is on call when it is sent
+            case RecipientKind.SCHEDULE:  # means the person on call when it is sent
                 found = [Address(channel, str(recipient))] if self.asks_elsewhere and there.reaches_on_call else []
             case RecipientKind.MAILBOX | RecipientKind.PLACE:
                 found = [there.at(recipient.value)] if recipient.channel == channel else []
@@ -201,7 +201,7 @@ class Directory:
                 return self._now.groups.get(recipient.value, ())
             case RecipientKind.MAILBOX | RecipientKind.PLACE:
                 return self._at(recipient.channel).people(recipient.value)
-            case RecipientKind.SCHEDULE:  # somebody, whoever it is
+            case RecipientKind.SCHEDULE:  # counts as one person if unknown
                 on_calls = self._now.on_calls
                 last = on_calls.last(recipient.value) if on_calls is not None else ()
                 return tuple(map(self.identity_of, self._named(last))) or (str(recipient),)

@@ -23,7 +23,7 @@ log = structlog.get_logger(__name__)
 
 AGAIN = timedelta(minutes=1)
 PATIENCE = timedelta(seconds=1)
-"""How long a start waits for Slack to say who is who; whoever is not known by then is so a minute later."""
+"""How long a start waits for Slack to name the accounts; the others become known a minute later."""
 
 
 class Accounts(Protocol):

@@ -26,7 +26,7 @@ def is_same_mailbox(one: str, other: str) -> bool:
 
 TOKEN_LENGTH = 26
 DELIVERY_LENGTH = 32
-"""Hexadecimal characters of a delivery id. It is no secret: whoever may read a question's timeline reads it there."""
+"""Hexadecimal characters of a delivery id. It is not a secret: a question's timeline shows it."""
 RETURN_LENGTH = 40
 """Characters of base32: a delivery id (16 bytes) and its MAC."""
 _MAC_BYTES = 9

@@ -86,7 +86,7 @@ def _dmarc_passed(results: list[authres.AuthenticationResult], domain: str) -> b
 
 def _dkim_passed(results: list[authres.AuthenticationResult], domain: str) -> bool:
     passed = [one for one in results if one.method == "dkim" and one.result == "pass"]
-    # Where the MX names no d= (Gmail's does not), i= has that domain or one below it (RFC 6376 §3.5).
+    # If the MX names no d= (Gmail's does not), i= has that domain or one below it (RFC 6376 §3.5).
     signers = {comparable_domain(_property(one, "d") or _property(one, "i")) for one in passed}
     return comparable_domain(domain) in signers
 

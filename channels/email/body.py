@@ -43,7 +43,7 @@ _MEANT = {
 _NO_CHARSET = frozenset({"punycode", "idna", "undefined", "unicode_escape", "raw_unicode_escape", "utf-7"})
 """Python's codecs that no mail is written in, or that take more than linear time."""
 _ONE_BYTE = frozenset({"cp1252", "cp1254"})
-"""What mail programs put on everything: believed only if it can't be UTF-8."""
+"""Labels that mail programs put on everything: believed only if the bytes can't be UTF-8."""
 _MARKS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 _JAPANESE = re.compile(rb"\x1b\$[@B]([\x21-\x7e\r\n]*)|\x1b\([BJI]|\x1b[$&(][^\x1b]")
 _KANA = re.compile("[\u3040-\u30ff]")

@@ -59,9 +59,9 @@ def _least(one: float | None, other: float | None) -> float | None:
 
 NOTHING = frozenset[str]()
 BOXES = frozenset(["width", "height", "min-width", "min-height", "max-width", "max-height", "float", "vertical-align"])
-"""What hides nothing in a picture, in a rule or in a part of a table: that grows with what stands in it."""
+"""Hide nothing in a picture, in a rule or in a part of a table, which grows with its content."""
 GAP = BOXES | {"line-height", "font-size", "overflow"}
-"""What hides nothing where there are line breaks alone: programs draw rules and gaps so."""
+"""Hide nothing in an element with only line breaks: programs draw rules and gaps so."""
 BLANK = GAP - {"height", "max-height"}
 """The same where other elements stand, but no text: they stick out of a box without height, over words below."""
 BARE = BOXES | {"line-height", "font-size", "background-color", "color"}
@@ -108,7 +108,7 @@ _PLAIN = frozenset(_NAMES.split())
 """Properties that hide nothing, whatever their value."""
 _KNOWN_FUNCTIONS = frozenset({"rgb", "rgba", "hsl", "hsla"})
 PICTURES_FOR_LETTERS = re.compile("wingdings|webdings|symbol|dingbats|marlett|mt extra|icon|awesome|barcode|blank")
-"""Typefaces that have no letters where letters are written."""
+"""Typefaces with signs in place of letters."""
 _VALUES = {
     name: re.compile(values)
     for names, values in (

@@ -38,7 +38,7 @@ _COPY_BEGINS = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _REPLY_CODE = re.compile(r"\b[245]\d\d[ -]#?[245]\.\d")
-"""What a mail server said, quoted: "550 5.1.1". A date may look like a status by itself."""
+"""A mail server's reply, quoted: "550 5.1.1". A date may look like a status by itself."""
 _BLAMED = re.compile(r"^\s*<([^<>\s]{1,320})>:", re.MULTILINE)
 _PERMANENT = "5.0.0"
 

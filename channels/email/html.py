@@ -227,7 +227,7 @@ _NAMES_FILE = re.compile(
     r"[\w() -]{1,60}\.(?:png|jpe?g|gif|bmp|svg|webp)|(?:image|picture|logo|bild|grafik|photo|icon)[\w ]{0,12}",
     re.IGNORECASE,
 )
-"""What programs describe a picture by: it says nothing."""
+"""Descriptions that programs give a picture: they say nothing."""
 _LARGEST_NUMBER = 9_999
 
 

@@ -124,7 +124,7 @@ _TOKEN_FIELDS = (("Delivered-To",), ("X-Original-To", "Envelope-To", "X-Gm-Origi
 """Behind the envelope: from what our MX wrote down to what the sender wrote. The first that bears a token decides."""
 
 _BROKEN = (MessageError, LookupError, ValueError, TypeError, AttributeError, AssertionError, RecursionError)
-"""What the standard library's parser is known to raise on hostile bytes."""
+"""Known errors of the standard library's parser on hostile bytes."""
 
 
 BROKEN = "broken"

@@ -88,7 +88,7 @@ _ENHANCED = {
     "553": "5.1.3",
     "555": "5.5.4",
 }
-"""What the library's own replies mean, by their code; the rest say only the class."""
+"""The meaning of the library's own replies, by their code; the rest say only the class."""
 _PLAIN = re.compile(r"(?!220)([245])[0-9]{2} (?![245]\.)")
 
 

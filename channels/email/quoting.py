@@ -31,7 +31,7 @@ WROTE = re.compile(
     r"|napisał\(a\)|napisał/a|のメール|さんは書きました|さんのメッセージ|は書きました|が書きました|さん[:：])",
     re.IGNORECASE,
 )
-"""Whoever is named beside it wrote what follows."""
+"""The person named beside it wrote the lines below."""
 DATED = re.compile(r"\b(?:19|20)\d\d\b|\b\d{1,2}[:.h]\d\d\b|\b\d{1,2}[./-]\d{1,2}[./-]\d{2}\b|\d年|\d月|\d{1,2}:\d\d")
 """There is always a date or a time in it, as no sentence about somebody who wrote has at its end before a colon."""
 ADDRESS = re.compile(r"[^\s<>@]+@[^\s<>@]+\.[^\s<>@]+")
@@ -41,7 +41,7 @@ ATTRIBUTION_OPENS = re.compile(
     r"|fre)\w*[.,]*\s|\d)",
     re.IGNORECASE,
 )
-"""Where an attribution that is wrapped over several lines can begin."""
+"""The beginning of an attribution that is wrapped over several lines."""
 
 _SEPARATED = (
     r"Original Message|Original Appointment|Original e-?mail|Forwarded (?:m|M)essage|Reply Message"
@@ -193,7 +193,7 @@ FOOTER = re.compile(
     r"|This email has been (?:checked|scanned) .*|Diese E-?Mail wurde von .* geprüft.*|_{3,}\s*$).*",
     re.IGNORECASE,
 )
-"""What virus scanners write under a mail."""
+"""Lines of virus scanners under a mail."""
 
 STUB = re.compile(
     r"\W*(?:(?:this|your)\b.{0,80}\b(?:html|mime|multi-?part)\b|(?:please )?view (?:this|it|the) .{0,40}(?:html"

@@ -196,7 +196,7 @@ _HEDGES_WITHIN = tuple(one[0] for one in HEDGE.listed if len(one) == 1 and re.fu
 """Those of a language without spaces, which stand within a run of other words."""
 TRUE, FALSE = YES | ANY["true"], NO | ANY["false"]
 AFFIRMATIVE, NEGATIVE = TRUE | APPROVE | ANY["agree"], FALSE | DENY | ANY["refuse"]
-"""What a choice's value may be called that a bare yes goes with, or a no."""
+"""Values of choices that a bare yes means, or a bare no."""
 
 
 def hedges(line: Line) -> bool:

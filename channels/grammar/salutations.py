@@ -22,7 +22,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 _GREETING, _THANKS = ANY["greeting"], FAREWELL | ANY["thanks"]
 _PRODUCT = {("handraise",), ("team",), ("all",), ("bot",)}
 _STEMS = tuple(one for (one, *_) in SPEAKING["stems"].listed)
-"""What words begin with that decide, count or limit; the long ones may have something before them."""
+"""Beginnings of words that decide, count or limit; the long ones may have something before them."""
 _TELLING = 5
 """Letters."""
 

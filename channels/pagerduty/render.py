@@ -152,7 +152,7 @@ CALL_LENGTH = 300
 
 
 OWN_WORDS = {"earlier_answers", "so_far", "if_nobody_answers"}
-"""What is left out first if there is too much."""
+"""Left out first if the event is too large."""
 AGENTS_BYTES = EVENT_BYTES - 64 * 1024
 ACTION_LENGTH = 60_000
 

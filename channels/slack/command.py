@@ -15,7 +15,7 @@ from channels.slack.render import label_of
 from core.domain.notice import Notice
 
 DELIVERY = "command"
-"""What buttons of its answers carry in place of a delivery."""
+"""The delivery id of its replies' buttons, which belong to no message."""
 LISTED = 10
 LINE = 200
 CHOICES = 20

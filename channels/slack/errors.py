@@ -19,7 +19,7 @@ from core.ports import Ambiguous, Deferred, RefusalCause, Refused
 Failure = Deferred | Ambiguous | Refused
 
 CAUGHT = (SlackApiError, aiohttp.ClientError, TimeoutError, OSError)
-"""What a caller has to catch around a call: everything that Slack and the wire can do."""
+"""Errors to catch around a call: every failure of Slack and of the network."""
 
 NOT_SENT = frozenset({"ratelimited", "rate_limited", "request_timeout", "team_added_to_org"})
 IN_DOUBT = frozenset({"internal_error", "fatal_error", "service_unavailable"})
@@ -30,7 +30,7 @@ SETUP = frozenset(
     {"invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired", "not_allowed_token_type"}
     | {"missing_scope", "no_permission", "access_denied", "org_login_required", "team_access_not_granted"}
 )
-"""What somebody has to mend in Slack or in our configuration, before anybody is asked there again."""
+"""Errors to mend in Slack or in our configuration before anybody is asked there again."""
 
 PLACE = frozenset(
     {"channel_not_found", "not_in_channel", "is_archived", "restricted_action", "restricted_action_read_only_channel"}

@@ -15,7 +15,7 @@ from core.domain.notice import Notice, WhenCut
 from core.domain.suspension import Cut
 
 DELIVERY = "home"
-"""What buttons of a Home carry in place of a delivery: no message of ours stands behind them."""
+"""The delivery id of a Home's buttons, which belong to no message."""
 MOST = 24
 """Questions on one Home: each takes four blocks of the 100 that Slack allows (``limits.MODAL_BLOCKS``)."""
 QUESTION = 600

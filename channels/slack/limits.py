@@ -60,7 +60,7 @@ LABEL = 150
 HINT = 300
 OPTION_DESCRIPTION = 75
 MODAL_HEAD = 5
-"""Blocks above the inputs of a modal where not everything is shown."""
+"""Blocks above the inputs of a modal that does not show everything."""
 FORM_FIELDS = MODAL_BLOCKS - MODAL_HEAD
 PLAIN_QUESTION = 1_000
 FALLBACK_ACTION = 400

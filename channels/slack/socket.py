@@ -26,7 +26,7 @@ from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.web.async_client import AsyncWebClient
 
 Take = Callable[[SocketModeRequest], Awaitable[BoltResponse]]
-"""What to do with an envelope. A response that is no 200 is not acknowledged."""
+"""Handles an envelope. Only a 200 is acknowledged."""
 
 MUTE = logging.getLogger("handraise.slack_socket")
 MUTE.setLevel(logging.CRITICAL + 1)
@@ -152,7 +152,7 @@ class Socket(SocketModeClient):
         self._under_way.add(task)
         try:
             said = await self._take(request)
-            # Where the connection has gone meanwhile, what was done stays done, and the person sees Slack's warning.
+            # If the connection is gone meanwhile, the answer still counts, and the person sees Slack's warning.
             with contextlib.suppress(ConnectionError, aiohttp.ClientError):
                 await send_async_response(self, request, said, time.time())
         finally:

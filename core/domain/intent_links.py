@@ -51,4 +51,4 @@ class EdgeKind:
 
 
 HOLD_OF = {EdgeKind.DEPENDENCY: Hold.UPSTREAM, EdgeKind.INPUT: Hold.COORDINATOR}
-"""What keeps an intent blocked as long as an upstream of that kind is not completed."""
+"""The hold of an intent as long as an upstream of that kind is not completed."""

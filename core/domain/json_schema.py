@@ -23,7 +23,7 @@ LARGEST_SCHEMA = 200
 """The most keywords and properties that a schema may hold, nested ones included."""
 
 LARGEST_WORK = 2_000
-"""The most keywords, properties and list items where every reference is written out."""
+"""The most keywords, properties and list items, with every reference written out."""
 
 _DEEPEST = 64
 _UNEVALUATED = ("unevaluatedProperties", "unevaluatedItems")

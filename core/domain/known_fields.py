@@ -65,7 +65,7 @@ _ENDINGS: Mapping[KnownKind, tuple[str, ...]] = {
 _OF = frozenset({"of", "in", "for", "von", "de", "du", "des", "del", "della", "di", "da", "do", "van", "av"})
 """What follows a word that has more about it behind: "date of birth", «importe del reembolso», "amount in EUR"."""
 _NUMBER = frozenset({"number", "no", "nr", "num", "nummer", "numéro", "numero", "número", "numer"})
-"""What may stand behind without saying anything: "IBAN number"."""
+"""Words that may follow without a meaning: "IBAN number"."""
 _MAIL_BEFORE = (("e", "mail"), ("email",), ("mail",))
 _ADDRESS = frozenset({"address", "addr", "adresse", "adres", "adress"})
 _ASIDE = re.compile(r"\([^()]*\)")

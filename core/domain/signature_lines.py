@@ -20,7 +20,7 @@ from enum import StrEnum
 from core.domain.renewed_key import keys_of
 
 KEY = "signature-lines"
-"""What the key of the digests is derived for."""
+"""The purpose of the digests' derived key."""
 
 MOST_OFFERED = 60
 LONGEST_LINE = 4_000

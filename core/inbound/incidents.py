@@ -30,7 +30,7 @@ from core.store.markers import Marker
 from core.store.outbox import Row, RowKind, RowStatus
 
 Also = Callable[[Tx, Suspension], Sequence[Row]]
-"""What else is sent about a question that is still open after the move."""
+"""Further rows about a question that is still open after the move."""
 
 
 def nothing(_tx: Tx, _suspension: Suspension) -> Sequence[Row]:

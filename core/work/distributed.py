@@ -36,7 +36,7 @@ log = structlog.get_logger(__name__)
 
 POLL = timedelta(seconds=0.5)
 STEP = timedelta(seconds=0.5)
-"""What is due within one step shares one job."""
+"""Rows that are due within one step share one job."""
 
 HORIZON = timedelta(seconds=30)
 """How far ahead jobs are written; several sweeps, so that no instant comes near unseen."""
@@ -44,7 +44,7 @@ HORIZON = timedelta(seconds=30)
 STALLED = timedelta(seconds=20)
 """A worker of procrastinate's that has been silent for so long is dead."""
 
-_PATIENCE = timedelta(seconds=2)  # for procrastinate's goodbye, where the database does not answer
+_PATIENCE = timedelta(seconds=2)  # for procrastinate's end, if the database does not answer
 _FARTHEST = timedelta(days=1)
 _REMEMBERED = 2_000
 
@@ -219,7 +219,7 @@ def _pool(database: Database) -> psycopg_pool.AsyncConnectionPool:
     return AsyncConnectionPool(
         database.conninfo,
         connection_class=async_connections(database.deadlines),
-        kwargs={"prepare_threshold": None},  # a pooler would give what was prepared to whoever comes next
+        kwargs={"prepare_threshold": None},  # a pooler would give a prepared statement to the next client
         min_size=1,
         max_size=2,
         open=False,

@@ -16,7 +16,7 @@ from datetime import timedelta
 from core.errors import DatabaseReplaced, DatabaseUnavailable
 
 STALLED = timedelta(seconds=60)
-"""What has not begun anew for so long is stuck. One that ended with an error, or at its deadline, has begun."""
+"""Work that has not begun a round for so long is stuck. A round that failed, or ended at its deadline, counts."""
 
 SILENT = timedelta(seconds=15)
 """A process whose last beat, or last write, is older is not ready. A beat takes eight seconds at most, every five."""

@@ -122,7 +122,7 @@ async def _in_thread(hook: Hook, *arguments: object) -> object:
         result, failure = None, None
         try:
             result = context.run(hook, *arguments)
-        except BaseException as error:  # noqa: BLE001 (handed on to whoever waits)
+        except BaseException as error:  # noqa: BLE001 (handed on to the waiting caller)
             failure = error
             if isinstance(error, StopIteration) or not isinstance(error, Exception):  # no future's, or the whole loop's
                 failure = RuntimeError(type(error).__name__).with_traceback(error.__traceback__)

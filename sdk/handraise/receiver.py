@@ -161,7 +161,7 @@ class ResumeReceiver(Generic[Session]):
                 return _again("running")
             return await self._run(resumed, handler, holder)
         except Exception as problem:  # noqa: BLE001 (the author's code)
-            # Where it failed, and not what it says: that may quote the answer.
+            # Only the place of the failure: its message may quote the answer.
             where = "".join(traceback.format_tb(problem.__traceback__)).rstrip()
             name = type(problem).__name__
             log.error("The callback %s could not be handled (%s).\n%s", resumed.webhook_id, name, where)

@@ -168,7 +168,7 @@ def _place(folder: Path, path: Path, root: RootKey, begin: Begin) -> Checked:
         fold_log(part)
         with file_snapshot(part) as moment:
             checked = _verified(moment, root, begin)
-        path.hardlink_to(part)  # over nothing, whoever has been faster
+        path.hardlink_to(part)  # never overwrites a file, even one made meanwhile
     except FileExistsError:
         raise BackupFailed(f"{path} is there: a database is never written over.") from None
     except OSError as failure:

@@ -32,7 +32,7 @@ from core.store import incidents, suspensions
 from core.store.incidents import IncidentRow
 
 KEPT = timedelta(minutes=10)
-"""How old what is kept may be when it decides who is on it."""
+"""The greatest age of a kept result that may decide who is on it."""
 SOMEBODY_ELSES = timedelta(minutes=1)
 """The same for an incident that is about none of our questions: of a whole account's there are many, each with
 webhooks of its own, and the API may be asked so often and no oftener."""

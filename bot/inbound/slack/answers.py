@@ -45,7 +45,7 @@ from core.inbound.reports import Incoming
 log = structlog.get_logger(__name__)
 
 PersonalLink = Callable[[str, str], Told]
-"""What to tell somebody (an identity) who wants to come to a place of our pages: a link that signs them in."""
+"""The text for a person (an identity) who wants to open one of our pages: a link that signs them in."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -169,7 +169,7 @@ def _read_lines(text: str) -> Filled:
     try:
         return Filled(dict(read_form(text.splitlines(), None)))
     except BadForm as bad:
-        if bad.code in REMARKS and bad.fields is not None:  # whoever fills in a page means all of it
+        if bad.code in REMARKS and bad.fields is not None:  # a person who fills in a page means all of it
             return Filled(dict(bad.fields))
         return Filled(problems={ANSWER: bad.said or _LINES_HINT})
 

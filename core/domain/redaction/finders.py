@@ -116,9 +116,9 @@ def ignore(finding: Finding) -> None:
 
 
 REST = "…"
-"""What stands in place of all that there was no room for, and at the end of a text that is cut."""
+"""Stands for all that there was no room for, and at the end of a cut text."""
 _PART = 8
-"""What each part of a container takes of the room beside its own characters."""
+"""The room that each part of a container takes beside its own characters."""
 
 
 @dataclass(slots=True)

@@ -15,9 +15,9 @@ from collections.abc import Callable, Mapping
 from core.domain.redaction.kinds import FindingKind
 
 PAYEES = frozenset({FindingKind.IBAN, FindingKind.ACCOUNT, FindingKind.CARD})
-"""Where money goes: with a risk of high or more, whoever approves has to be able to see it."""
+"""The destination of money: if the risk is high or more, an approver has to be able to see it."""
 PERSONAL = frozenset({*PAYEES, FindingKind.SSN, FindingKind.EMAIL, FindingKind.PHONE, FindingKind.PERSONAL})
-"""What may be revealed to a person who may answer. Everything else is a secret, or what the installation named."""
+"""Kinds that a person who may answer can reveal. All others are secrets, or named by the installation."""
 
 _SHORTEST_IBAN = 15
 _SHORTEST_CARD = 12

@@ -167,7 +167,7 @@ _MANY_DIGITS = re.compile(r"[0-9]{4}")
 _SHORTEST_CARD, _LONGEST_CARD = 14, 19
 
 _ISSUERS = re.compile(r"4|5[0-8]|6|3[04-9]|2[2-7]")
-"""What numbers of payment cards begin with. Those of 13 digits are out of use, and every barcode has as many."""
+"""Beginnings of payment cards' numbers. Those of 13 digits are out of use, and every barcode has as many."""
 _GROUPINGS = frozenset({(4, 4, 4, 4), (4, 4, 4, 4, 3), (4, 6, 5), (4, 6, 4), (4, 4, 4, 4, 2), (4, 4, 4, 4, 1)})
 """How they are written on cards. A number grouped so needs no known beginning."""
 

@@ -24,7 +24,7 @@ from core.domain.suspension import ActionReport, Ask, Choice, Clarification, Cut
 from core.domain.wording import Risk, stated_risk
 
 PAGE = "page"
-"""Our own pages, beside the names of the channels: whoever has a mail's link reads them in a browser."""
+"""Our own pages, beside the names of the channels: a mail's link opens them in a browser."""
 
 MOST_IN_MESSAGE = 60_000
 """Characters of the context, and of the action, that a message is made from: more than any channel shows of them."""

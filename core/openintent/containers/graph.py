@@ -112,7 +112,7 @@ class Graphs:
         """
 
         def job(tx: Tx) -> Shown:
-            seen = access.read(tx.conn, intent_id, by)  # whoever may not, makes nobody wait
+            seen = access.read(tx.conn, intent_id, by)  # before the lock: a caller without the right makes nobody wait
             intent_edges.hold_graph(tx)
             unlinked = () if seen.links & Link.DEPENDENCIES else seen.depends_on  # made by an older version
             there, now = intents.lock_in_order(tx, [intent_id, dependency_id, *unlinked]), self.clock.now()

@@ -61,7 +61,7 @@ LIMIT = timedelta(seconds=30)
 """A step that takes longer is given up; what it has committed stands."""
 
 WHAT = "subscriptions"
-"""What the log and the health check call this."""
+"""Its name in the log and in the health check."""
 
 
 class Step(Enum):

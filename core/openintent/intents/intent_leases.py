@@ -56,7 +56,7 @@ _ENDED_BY = {
 
 
 FALLBACK_SCOPE = "fallback"
-"""What a fallback agent holds if the agent that failed held nothing."""
+"""The scope of a fallback agent if the failed agent held none."""
 FALLBACK_LEASE = timedelta(minutes=30)
 
 
@@ -86,7 +86,7 @@ class IntentLeases:
 
         try:
             return await self.database.write(job)
-        except IntegrityError as taken:  # whoever wrote that row did not hold the intent
+        except IntegrityError as taken:  # that row was written without holding the intent
             raise LeaseHeld("Somebody holds the lease on this scope.") from taken
 
     def _cleared(self, tx: Tx, intent: Intent, scope: str, by: Actor, now: datetime) -> Intent:

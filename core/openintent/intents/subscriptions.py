@@ -27,7 +27,7 @@ from core.ports import Agents, Clock
 from core.store import event_log, log_followers
 
 KeyHolders = Callable[[str], Actor | None]
-"""Whoever holds the key of that name, ``None`` if there is no such key or it was revoked."""
+"""The holder of the key of that name, ``None`` if there is no such key or it was revoked."""
 
 MOST = 100
 """Subscriptions that a key may have at once."""

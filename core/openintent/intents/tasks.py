@@ -93,7 +93,7 @@ class Tasks:
         def job(tx: Tx) -> Task:
             now = self.clock.now()
             if named_in(wanted.details):
-                _readable(tx.conn, task_id, by)  # whoever may not, makes nobody wait
+                _readable(tx.conn, task_id, by)  # before the lock: a caller without the right makes nobody wait
                 intent_edges.hold_graph(tx)
             intent, before = lock(tx, task_id, by, _right(wanted))
             check_task_version(before, version)

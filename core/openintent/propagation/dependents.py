@@ -54,7 +54,7 @@ def _free_phases(dependents: Sequence[Dependent], left: Mapping[str, Upstreams])
 
 
 _FELT = frozenset({IntentStatus.SUSPENDED, IntentStatus.COMPLETED, IntentStatus.ABANDONED})
-"""What dependents feel of an upstream."""
+"""Statuses of an upstream that change its dependents."""
 
 
 def _rule(

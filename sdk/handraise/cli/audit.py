@@ -52,7 +52,7 @@ def saved(path: Path, lines: Iterable[str], overwrite: bool) -> str:
         if is_whole(last) and overwrite:
             part.replace(path)
         elif is_whole(last):
-            path.hardlink_to(part)  # over nothing, whoever has been faster
+            path.hardlink_to(part)  # never overwrites a file, even one made meanwhile
         return last
     finally:
         part.unlink(missing_ok=True)

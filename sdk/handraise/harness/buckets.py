@@ -147,7 +147,7 @@ def _message(error: BaseException) -> str | None:
     if isinstance(error, _NETWORK):
         return None
     if isinstance(error, SuspensionResumePayloadInvalid) and isinstance(error.__cause__, RequestRefused):
-        return error.__cause__.message  # what the server says of the payload, to whoever has sent it
+        return error.__cause__.message  # the server's words about the payload, for its sender
     return str(error) or None
 
 
