@@ -98,8 +98,8 @@ async def measured(_folder: Path, sheet: Sheet) -> None:
     for name in HOSTILE:
         seconds, half, grown = _in_a_child(name)
         sheet.note(f"2 MB: {name}", 1000 * seconds, "ms")
-        sheet.at_most("  as a multiple of the first half of it", seconds / max(half, LEAST_SECONDS), 3, "")
-        sheet.at_most("  memory it takes at its peak, of its size", grown / (_HUGE / 1e6), 50, "")
+        sheet.at_most(f"2 MB: {name}, of its first half", seconds / max(half, LEAST_SECONDS), 3, "")
+        sheet.at_most(f"2 MB: {name}, memory at its peak, of its size", grown / (_HUGE / 1e6), 50, "")
 
 
 def _in_a_child(name: str) -> tuple[float, float, float]:
