@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Once:
+class IdempotentRequest:
     """An idempotent request: whose, under which key, of what content, and how its reply is written for"""
 
     owner: str
@@ -39,7 +39,7 @@ class Replayed:
     body: str
 
 
-def perform_once(tx: Tx, once: Once | None, now: datetime, perform: Callable[[], T]) -> T | Replayed:
+def perform_once(tx: Tx, once: IdempotentRequest | None, now: datetime, perform: Callable[[], T]) -> T | Replayed:
     """What ``perform`` returns, or the kept reply. Refusals are not kept: the next try may succeed.
 
     Raises :class:`IdempotencyConflict` if the key was used with another request.

@@ -129,7 +129,7 @@ class _Strangers(Generic[G]):
     waiting: dict[G, int] = field(default_factory=dict)
 
 
-class Crowd(Generic[G]):
+class Admission(Generic[G]):
     """Everybody who is connected. Those in ``waiting`` may be told to go; known ones never are."""
 
     def __init__(self, most: int, per_address: int) -> None:

@@ -15,7 +15,7 @@ from typing import Protocol
 import structlog
 from starlette.types import Scope
 
-from bot.front.admission import MOST_BEGUN, Bodies, Crowd, Limits, neighbourhood
+from bot.front.admission import MOST_BEGUN, Admission, Bodies, Limits, neighbourhood
 from bot.observability.telemetry import HttpRefusal
 
 log = structlog.get_logger(__name__)
@@ -51,7 +51,7 @@ class Connections:
         self.limits = limits
         self.bodies = Bodies(limits.bodies)
         self._queue: deque[asyncio.Future[None]] = deque()
-        self.crowd: Crowd[Guest] = Crowd(limits.most, limits.per_address)
+        self.crowd: Admission[Guest] = Admission(limits.most, limits.per_address)
         self._refused = refused
         self.now = now
         self.knows: Callable[[str], bool] = lambda _: False

@@ -83,7 +83,7 @@ class Downtime:
 
 
 @dataclass(slots=True, eq=False)
-class Keeper:
+class ConnectionKeeper:
     """``hold`` keeps a connection while its place is ours, and returns the seconds before its next turn. A bug of
     ours is logged as ``bug``; ``after_bug`` returns the seconds then. ``name`` is its name in :class:`Health`."""
 
@@ -91,7 +91,7 @@ class Keeper:
     places: LockSlots
     timing: Timing
     health: Health | None
-    hold: Callable[[Keeper, LockSlot], Awaitable[float]]
+    hold: Callable[[ConnectionKeeper, LockSlot], Awaitable[float]]
     log: FilteringBoundLogger
     bug: str
     after_bug: Callable[[], float]

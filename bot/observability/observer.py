@@ -32,7 +32,7 @@ _ENDS = frozenset({RESUMED, EXPIRED, CANCELLED})
 _NAMES = {SUSPENDED: "suspension.opened", RESUMED: "suspension.responded"}
 
 
-class Witness:
+class ServiceObserver:
     """Implements :class:`core.ports.Observer`."""
 
     def __init__(self, metrics: Metrics) -> None:

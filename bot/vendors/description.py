@@ -37,7 +37,7 @@ if TYPE_CHECKING:  # the configuration is made of descriptions, and what runs is
     from core.domain.root_key import RootKey
     from core.engine.engine import Engine
     from core.engine.transitions import Transitions
-    from core.inbound.reports import Incoming
+    from core.inbound.reports import InboundReports
     from core.ports import Channel, Clock
     from core.work.health import Health
 
@@ -237,7 +237,7 @@ class Inside:
     around: Around
     parts: Parts
     engine: Engine
-    incoming: Incoming
+    incoming: InboundReports
     transitions: Transitions
     health: Health
 

@@ -55,7 +55,7 @@ if TYPE_CHECKING:  # loaded only if mail is set up
     from bot.inbound.mail.webhook import MailWebhook
     from channels.email.channel import EmailChannel
     from channels.email.templates import Templates
-    from core.inbound.settle import Correspondence
+    from core.inbound.correspondence import Correspondence
 
 NAME = "email"
 PATH = "/email/inbound"
@@ -318,7 +318,7 @@ class EmailVendor(Vendor[Email]):
 
         if Part.MAIL not in inside.parts or not section.has_door:
             return
-        from core.inbound.settle import Correspondence
+        from core.inbound.correspondence import Correspondence
 
         around = inside.around
         correspondence = Correspondence(around.database, inside.transitions, around.clock)

@@ -337,8 +337,8 @@ def _meaning(section: PagerDuty, source: PagerDutySource, inside: Inside) -> Pag
     from bot.inbound.pagerduty.events import PagerDutyMeaning, Rules
     from bot.inbound.pagerduty.identity import PagerDutyPeople
     from bot.inbound.pagerduty.incident_lookup import Lookup
+    from core.inbound.correspondence import Correspondence
     from core.inbound.incidents import Incidents
-    from core.inbound.settle import Correspondence
 
     around, engine, incoming = inside.around, inside.engine, inside.incoming
     transitions, clock = inside.transitions, around.clock

@@ -310,7 +310,7 @@ def _app(section: Slack, inside: Inside, source: Source | None) -> SlackApp:
 
 def _personal_links(around: Around) -> PersonalLink:
     """Sign-in links for people whom Slack vouches for."""
-    from bot.inbound.slack.outcomes import Told
+    from bot.inbound.slack.outcomes import SaidPrivately
     from bot.web.pages.cookies import Seal
     from bot.web.pages.signin import LINK_LIFE, SignInLinks
     from bot.web.pages.urls import Site
@@ -318,9 +318,9 @@ def _personal_links(around: Around) -> PersonalLink:
 
     links = SignInLinks(Seal(around.root.derive("pages")), Site(around.settings.public_url), around.clock)
 
-    def personal(identity: str, leads_to: str) -> Told:
+    def personal(identity: str, leads_to: str) -> SaidPrivately:
         link = links.issue(identity, leads_to)
-        return Told(personal_link(link, LINK_LIFE.seconds // 60), link)
+        return SaidPrivately(personal_link(link, LINK_LIFE.seconds // 60), link)
 
     return personal
 

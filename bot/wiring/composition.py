@@ -15,7 +15,7 @@ from bot.callbacks.agents import CallbackAgents
 from bot.config import Settings
 from bot.keys import KeyRing, root_key
 from bot.observability.heartbeat import Heartbeat
-from bot.observability.observer import Witness
+from bot.observability.observer import ServiceObserver
 from bot.observability.telemetry import Metrics
 from bot.observability.tracing import NO_TRACING, Tracing
 from bot.people.directory import Directory
@@ -35,13 +35,13 @@ from bot.wiring.vendors import Vendors, channels_of, doors_of, reporting_arrival
 from core.audit.check import Audit
 from core.audit.retention import OutboxRetention, Retention
 from core.database.database import Database, Tx, open_database, opening
-from core.delivery.confirmation import Arrivals, Sweeping
+from core.delivery.confirmation import Confirmations, ConfirmationSweep
+from core.delivery.lanes import Lanes
 from core.delivery.links import LinkMaker
 from core.delivery.lost_withdrawals import LostWithdrawals
 from core.delivery.pause import Pausing
-from core.delivery.queues import Lanes
 from core.delivery.relay import Relay
-from core.delivery.turns import Width
+from core.delivery.turns import LaneWidth
 from core.domain.root_key import RootKey
 from core.domain.tokens import TokenMaker
 from core.domain.wire import JsonObject
@@ -57,7 +57,7 @@ from core.engine.signature_lines import SignatureLines
 from core.engine.transitions import Transitions
 from core.errors import ConfigError
 from core.hub import Hub
-from core.inbound.reports import Incoming
+from core.inbound.reports import InboundReports
 from core.openintent.containers.checkpoints import Checkpoints
 from core.openintent.containers.claims import TaskClaims
 from core.openintent.containers.coordinators import Coordinators
@@ -87,7 +87,7 @@ from core.work.distributed import DistributedWork
 from core.work.embedded import EmbeddedWork
 from core.work.health import NOT_LOOKED, SILENT, Health
 from core.work.news import News
-from core.work.presence import Beating, Pulse, Timekeeping
+from core.work.presence import Timekeeping, WorkerPresence, WorkerPulse
 
 log = structlog.get_logger(__name__)
 
@@ -162,7 +162,16 @@ def wire(
     metrics = Metrics()
     consequences = Consequences(hub.announce_intents, log_key)
     transitions = Transitions(
-        people, channels, tokens, log_key, hub, consequences, settings.alerts.notify, lanes, work, Witness(metrics)
+        people,
+        channels,
+        tokens,
+        log_key,
+        hub,
+        consequences,
+        settings.alerts.notify,
+        lanes,
+        work,
+        ServiceObserver(metrics),
     )
     replied = frozenset(name for name, one in channels.items() if one.takes_replies)
     planner = _planner(settings, people, channels)
@@ -176,7 +185,7 @@ def wire(
     retrying = Retrying(database, log, times, takeovers, clock)
     client_steps = ClientSteps(database, transitions, drafter, quotas, log, times, clock)
     subscriptions = Subscriptions(database, agents, keys.holder, hub, clock)
-    incoming = Incoming(database, transitions, clock)
+    incoming = InboundReports(database, transitions, clock)
     pausing = Pausing(database, transitions, clock)
     sign_in = SignInLinks(Seal(root.derive("pages")), Site(settings.public_url), clock)
     relay = Relay(
@@ -249,9 +258,9 @@ def wire(
         follower=Follower(database, hub, keys.holder, work, clock, health),
         retention=Retention(database, tokens, log_key, clock, settings.retention.keep, archive),
         outbox_retention=OutboxRetention(database, clock),
-        arrivals=Arrivals(database, transitions, clock, reporting_arrivals(settings)),
+        arrivals=Confirmations(database, transitions, clock, reporting_arrivals(settings)),
         lost_withdrawals=LostWithdrawals(database, transitions, clock, channels),
-        sweeping=Sweeping(database, transitions, channels, clock),
+        sweeping=ConfirmationSweep(database, transitions, channels, clock),
         due_work=DueWork(
             database,
             times,
@@ -296,10 +305,10 @@ def wire(
 
 def _lanes(channels: Mapping[str, Channel], agents: CallbackAgents) -> Lanes:
     """A lane's width is its sender's, and stays if the channel is replaced."""
-    widths = {name: Width(one.lanes, one.lane_width) for name, one in channels.items()}
+    widths = {name: LaneWidth(one.lanes, one.lane_width) for name, one in channels.items()}
     calls = {
-        outbox.AGENTS: Width(agents.lanes, agents.lane_width),
-        outbox.SUBSCRIBERS: Width(agents.event_lanes, agents.event_lane_width),
+        outbox.AGENTS: LaneWidth(agents.lanes, agents.lane_width),
+        outbox.SUBSCRIBERS: LaneWidth(agents.event_lanes, agents.event_lane_width),
     }
     return Lanes({**widths, **calls})
 
@@ -329,11 +338,11 @@ def _health(settings: Settings, database: Database, parts: Parts) -> Health:
 
 def _beating(
     settings: Settings, database: Database, clock: HostClock, work: Work, lanes: Lanes, parts: Parts, health: Health
-) -> Beating:
+) -> WorkerPresence:
     every = timedelta(seconds=settings.work.beat_seconds)
     silent = timedelta(seconds=settings.work.silent_seconds)
-    pulse = Pulse(database, clock, lanes.owner, ",".join(sorted(parts)), settings.suspension.outages_from)
-    return Beating(database, clock, work, pulse, every, silent, health)
+    pulse = WorkerPulse(database, clock, lanes.owner, ",".join(sorted(parts)), settings.suspension.outages_from)
+    return WorkerPresence(database, clock, work, pulse, every, silent, health)
 
 
 def _installation(database: Database, root: RootKey, tokens: TokenMaker) -> str:

@@ -23,9 +23,9 @@ from bot.wiring.shutdown import Steps
 from bot.wiring.vendors import Vendors
 from core.audit.retention import OutboxRetention, Retention
 from core.database.database import Database, opening
-from core.delivery.confirmation import Arrivals, Sweeping
+from core.delivery.confirmation import Confirmations, ConfirmationSweep
+from core.delivery.lanes import Lanes
 from core.delivery.lost_withdrawals import LostWithdrawals
-from core.delivery.queues import Lanes
 from core.delivery.relay import Relay
 from core.engine.engine import Engine
 from core.engine.transitions import Transitions
@@ -38,7 +38,7 @@ from core.store import markers
 from core.work.every import Every
 from core.work.health import CLOCK, RELAY, Health
 from core.work.news import News
-from core.work.presence import Beating, Timekeeping
+from core.work.presence import Timekeeping, WorkerPresence
 
 log = structlog.get_logger(__name__)
 
@@ -57,14 +57,14 @@ class Service:
     follower: Follower
     retention: Retention
     outbox_retention: OutboxRetention
-    arrivals: Arrivals
+    arrivals: Confirmations
     lost_withdrawals: LostWithdrawals
-    sweeping: Sweeping
+    sweeping: ConfirmationSweep
     due_work: DueWork
     reconciler: Reconciler
     lanes: Lanes
     work: Work
-    beating: Beating
+    beating: WorkerPresence
     health: Health
     news: News | None
     vendors: Vendors

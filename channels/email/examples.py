@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 from pydantic import JsonValue
 
 from core.domain.action import ShownAction
-from core.domain.notice import Links, Message, Notice, NoticeChoice, Purpose
+from core.domain.notice import Message, Notice, NoticeChoice, NoticeLinks, Purpose
 from core.domain.people import Address
 from core.domain.silence import Comes, Silence
 from core.domain.suspension import Kind, ResponseType, Style
@@ -43,7 +43,7 @@ FIRST = Notice(
     asked_at=datetime(2026, 11, 21, 9, tzinfo=UTC),
     expires_at=datetime(2026, 11, 21, 12, tzinfo=UTC),
     silence="If nobody answers by 2026-11-21 13:00 CET (12:00 UTC), the agent goes on with “Deny refund”.",
-    links=Links("https://handraise.example.com/q/HR-7F3K", f"https://handraise.example.com/a/{TOKEN}", TOKEN),
+    links=NoticeLinks("https://handraise.example.com/q/HR-7F3K", f"https://handraise.example.com/a/{TOKEN}", TOKEN),
     next_step="If nobody has answered by 2026-11-21 11:00 CET (10:00 UTC), the question goes out again: "
     "to you and bob@example.com, by mail.",
     zone=ZoneInfo("Europe/Berlin"),
@@ -109,7 +109,7 @@ NOTICES: Mapping[str, Notice] = {
         next_step=None,
         silence="The agent waits until somebody answers.",
         unanswered=Silence(Comes.WAITS),
-        links=Links("https://handraise.example.com/q/HR-7F3K"),
+        links=NoticeLinks("https://handraise.example.com/q/HR-7F3K"),
         zone=None,
     ),
     "many": replace(

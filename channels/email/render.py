@@ -16,7 +16,7 @@ from channels.email.mime import OutgoingMail, compose, display_address, header_t
 from channels.email.template_views import View, message_view, notice_view
 from channels.email.templates import MailBodies, Templates
 from channels.email.view_text import ROOMS, MailBudget, of_both, one_line
-from core.domain.notice import Links, Message, Notice, Proposal, Purpose, WhenCut, sight_needed
+from core.domain.notice import Message, Notice, NoticeLinks, Proposal, Purpose, WhenCut, sight_needed
 from core.domain.people import Address
 from core.domain.suspension import Cut, Sight
 
@@ -28,7 +28,7 @@ LARGEST_SENT = 300_000
 never the longer."""
 OWN_WORDS = 10_000
 """Bytes of these that are kept for our words: what silence means, who is asked next, what happened so far."""
-_A_LINK = Links("https://handraise.example.com/" + "x" * 90)
+_A_LINK = NoticeLinks("https://handraise.example.com/" + "x" * 90)
 _TOLD_IN_REPLY = frozenset({Purpose.CONFIRMATION, Purpose.TOO_LATE, Purpose.CLARIFICATION})
 """Written because a mail came in: marked as such and sent from ``<>``, so that no machine answers (RFC 3834 §3.3)."""
 _NOTHING_COMES_BACK = _TOLD_IN_REPLY | {Purpose.ENDED, Purpose.UNTOLD, Purpose.FAILED}

@@ -78,7 +78,7 @@ class SlackChannel:
         self._now = now
         self._ours = OurWorkspace(client)
         self._places = Places(client, people, default_channel)
-        self._pace = rate_limits.Pace(now)
+        self._pace = rate_limits.RateLimits(now)
         self._when_cut = when_cut
 
     async def send(self, notice: Notice, to: Address, sending: Sending) -> Delivery:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from channels.slack import forms, limits
 from channels.slack.mrkdwn import Block, action_block, clipped, escaped, mrkdwn, plain_text
 from channels.slack.payloads import Carried, Sign, sealed
-from channels.slack.render import Way, context_blocks, inputs_of, label_of, question_block, way, whole_blocks
+from channels.slack.render import AnswerControl, context_blocks, inputs_of, label_of, question_block, way, whole_blocks
 from core.domain.notice import Notice, WhenCut
 from core.domain.suspension import ReasonWanted, ResponseType
 
@@ -20,7 +20,7 @@ ANSWER_BLOCK = "answer"
 
 def answer_modal(notice: Notice, delivery: str, sign: Sign, when_cut: WhenCut = WhenCut.ANSWER) -> Block | None:
     """``None`` if the question is answered by buttons, or only on the page."""
-    if way(notice, when_cut) not in {Way.MODAL, Way.OPEN_MODAL}:
+    if way(notice, when_cut) not in {AnswerControl.MODAL, AnswerControl.OPEN_MODAL}:
         return None
     head = whole_blocks(notice, inputs_of(notice)) or [
         question_block(notice),

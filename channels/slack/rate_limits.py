@@ -53,7 +53,7 @@ class _Bucket:
         return given
 
 
-class Pace:
+class RateLimits:
     """A bucket is a method (:data:`POST` for the whole workspace) or the id of a conversation."""
 
     def __init__(self, now: Callable[[], datetime]) -> None:

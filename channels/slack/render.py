@@ -103,7 +103,7 @@ INBOX = "inbox"
 """The value of the button that asks for one to the inbox."""
 
 
-class Way(Enum):
+class AnswerControl(Enum):
     """How a question is answered in Slack."""
 
     BUTTONS = auto()
@@ -115,17 +115,17 @@ class Way(Enum):
     """On its page, which alone shows enough to approve it. Negative choices have their buttons."""
 
 
-def way(notice: Notice, when_cut: WhenCut, left_out: Cut | None = None) -> Way:
+def way(notice: Notice, when_cut: WhenCut, left_out: Cut | None = None) -> AnswerControl:
     """``left_out`` is what the Home leaves out; by default, what the message does."""
     usual, needed = _usual_way(notice), sight_needed(notice, cut(notice), when_cut)
     nothing_to_pick = notice.response_type in {ResponseType.CHOICE, ResponseType.CONFIRM} and not notice.choices
     if nothing_to_pick or max(needed, sight_needed(notice, left_out or Cut.NOTHING, when_cut)) is Sight.MESSAGE:
         return usual
     if needed is Sight.MESSAGE:  # its modal, if it has one, shows what a message shows: all of it
-        return Way.OPEN_PAGE if usual is Way.BUTTONS else usual
-    if usual is Way.PAGE or needed is Sight.REVEALED or whole_blocks(notice, inputs_of(notice)) is None:
-        return Way.OPEN_PAGE
-    return Way.OPEN_MODAL
+        return AnswerControl.OPEN_PAGE if usual is AnswerControl.BUTTONS else usual
+    if usual is AnswerControl.PAGE or needed is Sight.REVEALED or whole_blocks(notice, inputs_of(notice)) is None:
+        return AnswerControl.OPEN_PAGE
+    return AnswerControl.OPEN_MODAL
 
 
 def inputs_of(notice: Notice) -> int:
@@ -134,22 +134,24 @@ def inputs_of(notice: Notice) -> int:
     return 1 if form is None else len(form)
 
 
-def _usual_way(notice: Notice) -> Way:
+def _usual_way(notice: Notice) -> AnswerControl:
     match notice.response_type:
         case ResponseType.CHOICE | ResponseType.CONFIRM:
             if len(notice.choices) <= limits.BUTTONS:
-                return Way.BUTTONS
-            return Way.MODAL if len(notice.choices) <= limits.OPTIONS else Way.PAGE
+                return AnswerControl.BUTTONS
+            return AnswerControl.MODAL if len(notice.choices) <= limits.OPTIONS else AnswerControl.PAGE
         case ResponseType.TEXT:
-            return Way.MODAL
+            return AnswerControl.MODAL
         case ResponseType.FORM:
-            return Way.PAGE if forms.fields(notice.form_schema, notice.context) is None else Way.MODAL
+            return (
+                AnswerControl.PAGE if forms.fields(notice.form_schema, notice.context) is None else AnswerControl.MODAL
+            )
 
 
 def description_blocks(notice: Notice) -> list[Block]:
     """The descriptions of choices that have a button each: a button can't hold them."""
     told = [one for one in notice.choices if one.description or width(label_of(one)) > limits.BUTTON_TEXT]
-    if not told or _usual_way(notice) is not Way.BUTTONS:
+    if not told or _usual_way(notice) is not AnswerControl.BUTTONS:
         return []
     text = "\n".join(_described(one) for one in told)
     return [{"type": "section", "block_id": "descriptions", "text": mrkdwn(text)}]
@@ -167,17 +169,17 @@ def answer_blocks(notice: Notice, delivery: str, when_cut: WhenCut, left_out: Cu
     it, the second comes with a button for each negative choice."""
     value = written(Carried(notice.ref, delivery))
     match way(notice, when_cut, left_out):
-        case Way.BUTTONS:
+        case AnswerControl.BUTTONS:
             elements = [_choice_button(notice, choice, delivery) for choice in notice.choices]
-        case Way.MODAL:
+        case AnswerControl.MODAL:
             elements = [_button("Answer…", OPEN_MODAL) | {"value": value, "style": "primary"}]
-        case Way.OPEN_MODAL:
+        case AnswerControl.OPEN_MODAL:
             opening = _button("Open to read all and answer", OPEN_MODAL) | {"value": value, "style": "primary"}
             elements = [opening, *_negatives(notice, delivery)]
-        case Way.OPEN_PAGE:
+        case AnswerControl.OPEN_PAGE:
             opening = _button(_OPEN_PAGE[notice.to_reveal], LINK) | {"value": value, "style": "primary"}
             elements = [opening, *_negatives(notice, delivery)]
-        case Way.PAGE:
+        case AnswerControl.PAGE:
             elements = [_button("Answer on the page", LINK) | {"value": value, "style": "primary"}]
     return [{"type": "actions", "block_id": "answer", "elements": elements}] if elements else []
 
@@ -214,7 +216,7 @@ def _confirm(choice: NoticeChoice) -> Block:
 
 def more_block(notice: Notice, delivery: str, when_cut: WhenCut) -> Block:
     elements = [_button("I'm on it", CLAIM) | {"value": written(Carried(notice.ref, delivery))}]
-    if way(notice, when_cut) not in {Way.PAGE, Way.OPEN_PAGE}:
+    if way(notice, when_cut) not in {AnswerControl.PAGE, AnswerControl.OPEN_PAGE}:
         elements.append(_button("Open", LINK) | {"value": written(Carried(notice.ref, delivery))})
     return {"type": "actions", "block_id": "more", "elements": elements}
 

@@ -38,10 +38,11 @@ from core.domain.tokens import TokenMaker, TokenPurpose, fingerprint
 from core.domain.vocabulary import CANCELLED, EXPIRED, RESUMED, SUSPENDED
 from core.ports import Clock
 from core.store import archive, event_log, outbox
-from core.store.archive import EndedSuspension, Group, Place
+from core.store.archive import EndedSuspension, Group
 from core.store.chain import Chain, is_start, move_on, start_of
 from core.store.event_log import Logged
 from core.store.installation import installation_id
+from core.store.tables import PageCursor
 
 _ENDS = {RESUMED, EXPIRED, CANCELLED}
 
@@ -130,7 +131,7 @@ class Retention:
     keep: timedelta | None
     folder: Path
     _next: datetime | None = None
-    _behind: Place | None = None
+    _behind: PageCursor | None = None
     _one_look: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def look(self) -> datetime | None:

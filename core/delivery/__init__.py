@@ -1,6 +1,6 @@
 """Delivery: what leaves. A row of the outbox is leased, looked at again, sent, and settled.
 
-Read ``relay`` first: a row's way from the lease to its outcome; then ``tries``: how it is sent. Rows wait in ``queues``
+Read ``relay`` first: a row's way from the lease to its outcome; then ``tries``: how it is sent. Rows wait in ``lanes``
 (memory) and ``backlog`` (the database beyond it); ``turns`` says whose turn it is. ``leases`` says whether a row is
 still ours to send. ``links`` and ``on_call`` complete a row as it is sent. ``pause`` holds new notices back.
 ``confirmation`` looks afterwards: did it arrive, and was anything left open? ``lost_withdrawals`` looks whether what

@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 from operator import itemgetter
 
 from core.database.database import Database, Tx
-from core.delivery.queues import Lanes
+from core.delivery.lanes import Lanes
 from core.engine.transitions import LEASE
 from core.ports import Clock
 from core.store import outbox

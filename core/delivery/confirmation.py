@@ -54,7 +54,7 @@ def note(tx: Tx, channel: str, ref: str, place: str, now: datetime) -> None:
 
 
 @dataclass(slots=True)
-class Arrivals:
+class Confirmations:
     """``channels`` are those whose doors are told. One process that looks is enough; two do no harm."""
 
     database: Database
@@ -95,7 +95,7 @@ LOOKS_BACK = timedelta(hours=26)
 
 
 @dataclass(slots=True)
-class Sweeping:
+class ConfirmationSweep:
     database: Database
     transitions: Transitions
     channels: Mapping[str, Channel]

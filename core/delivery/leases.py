@@ -21,7 +21,7 @@ from datetime import datetime, timedelta
 import structlog
 
 from core.database.database import Database, Tx
-from core.delivery.queues import Lanes
+from core.delivery.lanes import Lanes
 from core.engine.transitions import LEASE
 from core.ports import Clock
 from core.store import outbox

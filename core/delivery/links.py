@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import assert_never
 
-from core.domain.notice import Links, LinkTo, Opens
+from core.domain.notice import LinkTarget, MessageLink, NoticeLinks
 from core.domain.people import Address
 from core.domain.suspension import Suspension
 from core.domain.tokens import TokenMaker, TokenPurpose
@@ -30,27 +30,27 @@ class LinkMaker:
     sign_in: SignInLink
     replied: Collection[str] = frozenset()
 
-    def question(self, suspension: Suspension, to: Address) -> Links:
+    def question(self, suspension: Suspension, to: Address) -> NoticeLinks:
         """The link and reply address by which whoever is at ``to`` answers. A shared place gets no personal link; only
         mail can be replied to."""
         shared = f"{self.public_url}/q/{suspension.ask.ref}"
         if to.person is None:
-            return Links(shared)
+            return NoticeLinks(shared)
         page = self.tokens.token(TokenPurpose.PAGE, suspension.id, to.channel, to.value)
         mail = self.tokens.token(TokenPurpose.MAIL, suspension.id, to.channel, to.value)
-        return Links(shared, f"{self.public_url}/a/{page}", mail if to.channel in self.replied else None)
+        return NoticeLinks(shared, f"{self.public_url}/a/{page}", mail if to.channel in self.replied else None)
 
-    def message(self, row: Row, question: Links | None) -> str | None:
+    def message(self, row: Row, question: NoticeLinks | None) -> str | None:
         """The link of the short message ``row``; ``question`` are those of what it is about. A row of an older version
         holds the link itself."""
         body = row.body or {}
-        wanted, written = LinkTo.of(body), body.get("link")
+        wanted, written = MessageLink.of(body), body.get("link")
         if wanted is None:
             return written if isinstance(written, str) else None
         match wanted.opens:
-            case Opens.QUESTION:
+            case LinkTarget.QUESTION:
                 return question.best if question is not None else None
-            case Opens.SIGN_IN:
+            case LinkTarget.SIGN_IN:
                 person = row.person
                 return None if person is None else self.sign_in(person, wanted.onward, row.created_at, row.id)
             case _ as unknown:

@@ -21,12 +21,12 @@ import structlog
 from core.database.database import Database, Tx
 from core.delivery import alerts, leases, lost_callbacks, lost_withdrawals
 from core.delivery.backlog import Backlog
+from core.delivery.lanes import Lanes
 from core.delivery.leases import BEAT, Leases, OrphanedRows
 from core.delivery.links import LinkMaker
 from core.delivery.on_call import OnCallAddresses
 from core.delivery.pause import Pausing
-from core.delivery.queues import Lanes
-from core.delivery.tries import NOT_WANTED, Dropped, NotOurs, OnHold, Tries
+from core.delivery.tries import NOT_WANTED, Dropped, NoticesPaused, NotOurs, Tries
 from core.delivery.turns import LINGERS_AFTER, whole_second
 from core.domain.intent import Intent
 from core.domain.suspension import Suspension
@@ -201,7 +201,7 @@ class Relay:
         took = self.lanes.elapsed() - begun
         if isinstance(outcome, NotOurs):
             return
-        if isinstance(outcome, OnHold):
+        if isinstance(outcome, NoticesPaused):
             await self.pausing.hold(in_hand)
             return
         self.transitions.observer.tried(row.channel, _name(outcome), late)

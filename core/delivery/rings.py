@@ -16,7 +16,7 @@ from enum import Enum, auto
 from core.store.outbox import Row
 
 
-class Manner(Enum):
+class Responsiveness(Enum):
     """How a lane or a place has answered lately."""
 
     UNPROVEN = auto()
@@ -31,7 +31,7 @@ class Destination:
     """Where lanes of one group lead: an agent's origin. ``lingering`` are its sends that gave their turn away."""
 
     name: str
-    manner: Manner = Manner.UNPROVEN
+    manner: Responsiveness = Responsiveness.UNPROVEN
     lingering: int = 0
 
 
@@ -41,7 +41,7 @@ class Lane:
 
     name: str
     place: Destination
-    manner: Manner = Manner.UNPROVEN
+    manner: Responsiveness = Responsiveness.UNPROVEN
     silences: int = 0
     rests_until: datetime | None = None
     busy: int = 0

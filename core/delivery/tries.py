@@ -26,10 +26,10 @@ from core.domain.callback import ASKED_BACK
 from core.domain.clarification import awaited
 from core.domain.notice import (
     DEFAULT_LANGUAGE,
-    Links,
     Message,
     Notice,
     NoticeChoice,
+    NoticeLinks,
     Proposal,
     Purpose,
     build_ending,
@@ -85,7 +85,7 @@ class Dropped:
 
 
 @dataclass(frozen=True, slots=True)
-class OnHold:
+class NoticesPaused:
     """New notices are paused: it was not tried."""
 
 
@@ -110,7 +110,7 @@ class Tries:
     on_call: OnCallAddresses
     subscribers: Subscribers
 
-    async def once(self, row: Row) -> Delivery | Dropped | OnHold | NotOurs:
+    async def once(self, row: Row) -> Delivery | Dropped | NoticesPaused | NotOurs:
         try:
             async with asyncio.timeout(SEND_TIMEOUT.total_seconds()):
                 await self.leases.ensure(row)
@@ -126,7 +126,7 @@ class Tries:
             log.exception("relay.channel_failed", delivery=row.id, channel=row.channel, error=type(bug).__name__)
             return Ambiguous("channel_failed")
 
-    async def _send(self, row: Row) -> Delivery | Dropped | OnHold:
+    async def _send(self, row: Row) -> Delivery | Dropped | NoticesPaused:
         sending = Sending(row.id, row.tries, row.ambiguous, row.created_at)
         match row.kind:
             case RowKind.NOTIFY:
@@ -142,7 +142,7 @@ class Tries:
             case _ as unknown:
                 assert_never(unknown)
 
-    async def _notify(self, row: Row, sending: Sending) -> Delivery | Dropped | OnHold:
+    async def _notify(self, row: Row, sending: Sending) -> Delivery | Dropped | NoticesPaused:
         suspension = await self._suspension(row)
         channel = self.channels.get(row.channel)
         if suspension is None or channel is None or row.address is None or row.attempt is None:
@@ -154,7 +154,7 @@ class Tries:
         if not suspension.is_open:
             return await self._left_behind(suspension, channel, to, sending)
         if await self.pausing.stands():
-            return OnHold()
+            return NoticesPaused()
         schedule = on_call.schedule_of(row)
         asked = to if schedule is None else Address(row.channel, schedule)
         unwanted = await self._unwanted(row, suspension, channel, asked, sending)
@@ -315,7 +315,7 @@ class Tries:
             return None
         return await self.database.read(lambda conn: suspensions.get(conn, suspension_id))
 
-    def _notice(self, shown: Suspension, attempt: int, links: Links, to: Address) -> Notice:
+    def _notice(self, shown: Suspension, attempt: int, links: NoticeLinks, to: Address) -> Notice:
         """With the times of wherever its one reader lives."""
         return build_notice(shown, attempt, links, to.person, self._zone(to), self.clock.now())
 

@@ -3,7 +3,7 @@
 Rows for one session of an agent, or one Slack conversation, are a lane. Lanes take turns, so that whoever is slow
 delays nobody else.
 
-    prompt     answers within :data:`PROMPT`           up to ``Width.each`` sends at once
+    prompt     answers within :data:`PROMPT`           up to ``LaneWidth.each`` sends at once
     slow       answers, but later than that            up to :data:`SLOW_SENDS`
     unproven   nothing is known of it yet              one
     silent     a send timed out, none answered since   one at a time, with ever longer rests in between
@@ -26,7 +26,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from core.delivery.rings import Destination, Lane, Manner, Ring, place_of
+from core.delivery.rings import Destination, Lane, Responsiveness, Ring, place_of
 from core.store.outbox import Row
 
 COMMON = ""
@@ -55,7 +55,7 @@ def whole_second(at: datetime) -> datetime:
 
 
 @dataclass(frozen=True, slots=True)
-class Width:
+class LaneWidth:
     """How many sends may be under way at once: ``most`` on the channel, ``each`` in one lane. ``each`` is ``None``
     if all rows share the common lane."""
 
@@ -90,7 +90,7 @@ class _UnderWay:
 class Turns:
     """The lanes of one channel: what waits, what is under way, and how each has answered."""
 
-    def __init__(self, width: Width) -> None:
+    def __init__(self, width: LaneWidth) -> None:
         self.width = width
         self.waiting = 0
         self._repeats_waiting = 0
@@ -116,7 +116,7 @@ class Turns:
             return max(0, min(left, CAPACITY if name == COMMON else 1))
         if lane.rests_until is not None and now < lane.rests_until:
             return 0
-        if lane.manner is Manner.SILENT:  # however many hang, there is room for whoever has not been tried
+        if lane.manner is Responsiveness.SILENT:  # however many hang, there is room for whoever has not been tried
             left = min(left, self.width.ahead // 2 - self._repeats_waiting)
         return max(0, min(left, _may_hold(lane) - len(lane.waiting)))
 
@@ -228,13 +228,15 @@ class Turns:
     def _ring_of(self, lane: Lane) -> Ring:
         if _is_favoured(lane):
             return self._favoured
-        said_nothing = lane.manner is Manner.SILENT or (lane.manner is Manner.UNPROVEN and lane.repeats)
+        said_nothing = lane.manner is Responsiveness.SILENT or (lane.manner is Responsiveness.UNPROVEN and lane.repeats)
         return self._repeats if said_nothing else self._others
 
     def _may_send(self, lane: Lane) -> int:
         if lane.name == COMMON or self.width.each is None:
             return self.width.most
-        return {Manner.PROMPT: self.width.each, Manner.SLOW: min(SLOW_SENDS, self.width.each)}.get(lane.manner, 1)
+        return {Responsiveness.PROMPT: self.width.each, Responsiveness.SLOW: min(SLOW_SENDS, self.width.each)}.get(
+            lane.manner, 1
+        )
 
     def _offer(self, lane: Lane) -> None:
         if not lane.offered and lane.waiting and lane.busy < self._may_send(lane):
@@ -252,7 +254,7 @@ class Turns:
         """A lane without rows: one of which nothing is known, or of the others the longest unused."""
         if lane.busy or lane.waiting:
             return
-        if lane.manner is Manner.UNPROVEN:
+        if lane.manner is Responsiveness.UNPROVEN:
             self._lanes.pop(lane.name, None)
             return
         self._lanes.move_to_end(lane.name)
@@ -266,7 +268,7 @@ class Turns:
         """A send in the lane came to an end, whatever it was told."""
         lane = self._lanes.get(name)
         if lane is not None and name != COMMON:
-            lane.manner = lane.place.manner = Manner.PROMPT if took <= PROMPT else Manner.SLOW
+            lane.manner = lane.place.manner = Responsiveness.PROMPT if took <= PROMPT else Responsiveness.SLOW
             lane.silences, lane.rests_until = 0, None
             self._offer(lane)
 
@@ -276,7 +278,7 @@ class Turns:
         lane = self._lanes.get(name)
         if lane is None or name == COMMON:
             return None
-        lane.manner = Manner.SILENT
+        lane.manner = Responsiveness.SILENT
         if lane.rests_until is None or lane.rests_until <= now:  # of sends that fail together one counts
             rest: timedelta = first * (1 << min(lane.silences, 20))
             lane.silences += 1
@@ -286,13 +288,13 @@ class Turns:
 
 def _is_favoured(lane: Lane) -> bool:
     """Whether it is trusted to answer promptly: by its own answers, or on its first try by those of its place."""
-    if lane.name == COMMON or lane.manner is Manner.PROMPT:
+    if lane.name == COMMON or lane.manner is Responsiveness.PROMPT:
         return True
-    return lane.manner is Manner.UNPROVEN and lane.place.manner is Manner.PROMPT and not lane.repeats
+    return lane.manner is Responsiveness.UNPROVEN and lane.place.manner is Responsiveness.PROMPT and not lane.repeats
 
 
 def _may_hold(lane: Lane) -> int:
     """Rows that wait; of a lane that is not known to answer, the one under way counts, too."""
-    if lane.name == COMMON or lane.manner is Manner.PROMPT:
+    if lane.name == COMMON or lane.manner is Responsiveness.PROMPT:
         return CAPACITY
-    return SLOW_CAPACITY if lane.manner is Manner.SLOW else 1 - lane.busy
+    return SLOW_CAPACITY if lane.manner is Responsiveness.SLOW else 1 - lane.busy

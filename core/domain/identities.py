@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from core.domain.people import IdentityOf, canonical
-from core.domain.suspension import Given, Suspension
+from core.domain.suspension import PartialAnswer, Suspension
 
 
 def as_known(suspension: Suspension, identity_of: IdentityOf) -> Suspension:
@@ -35,11 +35,11 @@ def _now(name: str, identity_of: IdentityOf) -> str:
     return name if known == canonical(name) else known
 
 
-def _by(given: Given, identity_of: IdentityOf) -> Given:
+def _by(given: PartialAnswer, identity_of: IdentityOf) -> PartialAnswer:
     name = _now(given.by, identity_of)
     return given if name == given.by else replace(given, by=name)
 
 
-def _one_each(answers: tuple[Given, ...]) -> tuple[Given, ...]:
+def _one_each(answers: tuple[PartialAnswer, ...]) -> tuple[PartialAnswer, ...]:
     latest = {canonical(one.by): one for one in answers}
     return tuple(one for one in answers if latest[canonical(one.by)] is one)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from pydantic import JsonValue
 
-from core.domain.intent_links import Hold, Link
+from core.domain.intent_links import IntentHold, IntentLink
 from core.errors import (
     AlreadySuspended,
     IntentNotActive,
@@ -74,14 +74,14 @@ class Intent:
     parent_id: str | None = None
     depends_on: tuple[str, ...] = ()
     governance_policy: Mapping[str, JsonValue] | None = None
-    links: Link = Link.NONE
-    held: Hold = Hold.NONE
+    links: IntentLink = IntentLink.NONE
+    held: IntentHold = IntentHold.NONE
 
-    def moved(self, status: IntentStatus, held: Hold) -> Intent:
+    def moved(self, status: IntentStatus, held: IntentHold) -> Intent:
         """At that status, one version on."""
         return replace(self, status=status, version=self.version + 1, held=held)
 
-    def holding(self, held: Hold) -> Intent:
+    def holding(self, held: IntentHold) -> Intent:
         """The intent with that hold. Its version stays: no client sees the hold."""
         return self if held == self.held else replace(self, held=held)
 
@@ -105,17 +105,17 @@ class Dependent(NamedTuple):
     id: str
     status: IntentStatus
     version: int
-    links: Link
-    held: Hold
+    links: IntentLink
+    held: IntentHold
     log_length: int
     log_mac: str
     log_seal: str | None
 
-    def moved(self, status: IntentStatus, held: Hold) -> Dependent:
+    def moved(self, status: IntentStatus, held: IntentHold) -> Dependent:
         one, _, version, links, _, length, mac, seal = self
         return Dependent(one, status, version + 1, links, held, length, mac, seal)
 
-    def holding(self, held: Hold) -> Dependent:
+    def holding(self, held: IntentHold) -> Dependent:
         return self if held == self.held else self._replace(held=held)
 
     def logged(self, length: int, mac: str, seal: str | None) -> Dependent:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import IntFlag
 
 
-class Link(IntFlag):
+class IntentLink(IntFlag):
     """A kind of thing that may have to change when the intent moves."""
 
     NONE = 0
@@ -28,7 +28,7 @@ class Link(IntFlag):
     """It has ended, and all that follows from that is done. Beyond every other bit: an index leaves these out."""
 
 
-class Hold(IntFlag):
+class IntentHold(IntFlag):
     """What keeps an intent blocked, or will once its own suspension has ended. We only undo our own holds: a block
     without a hold is its agent's."""
 
@@ -50,5 +50,5 @@ class EdgeKind:
     """A parent is completed after its children (RFC-0002). It holds nobody."""
 
 
-HOLD_OF = {EdgeKind.DEPENDENCY: Hold.UPSTREAM, EdgeKind.INPUT: Hold.COORDINATOR}
+HOLD_OF = {EdgeKind.DEPENDENCY: IntentHold.UPSTREAM, EdgeKind.INPUT: IntentHold.COORDINATOR}
 """The hold of an intent as long as an upstream of that kind is not completed."""

@@ -74,7 +74,7 @@ class NoticeChoice:
 
 
 @dataclass(frozen=True, slots=True)
-class Links:
+class NoticeLinks:
     """Where the question can be answered in a browser.
 
     ``personal`` is the page of one recipient (``/a/{token}``), ``None`` for a shared place; ``shared`` (``/q/{ref}``)
@@ -112,7 +112,7 @@ class Notice:
     asked_at: datetime
     expires_at: datetime | None
     silence: str
-    links: Links
+    links: NoticeLinks
     kind: Kind = Kind.INPUT
     form_schema: Mapping[str, JsonValue] | None = None
     risk: str | None = None
@@ -174,7 +174,7 @@ class Ending:
     by: str | None = None
     channel: str | None = None
     continued_with: str | None = None
-    links: Links | None = None
+    links: NoticeLinks | None = None
     given: int = 0
     needed: int = 1
     zone: tzinfo | None = None
@@ -264,7 +264,7 @@ class Proposal:
         return {"index": self.index, "value": self.value}
 
 
-class Opens(StrEnum):
+class LinkTarget(StrEnum):
     """What the link of a short message opens."""
 
     QUESTION = "question"
@@ -272,18 +272,18 @@ class Opens(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class LinkTo:
+class MessageLink:
     """The link of a short message, made when the message is sent (``core.delivery.links``) and never stored.
     ``onward`` is the page after a sign-in."""
 
-    opens: Opens
+    opens: LinkTarget
     onward: str = ""
 
     @classmethod
-    def of(cls, body: Mapping[str, Any]) -> LinkTo | None:
+    def of(cls, body: Mapping[str, Any]) -> MessageLink | None:
         """From a message's row."""
         kept = body.get("link_to")
-        return cls(Opens(kept["opens"]), kept["onward"]) if isinstance(kept, dict) else None
+        return cls(LinkTarget(kept["opens"]), kept["onward"]) if isinstance(kept, dict) else None
 
     def kept(self) -> dict[str, JsonValue]:
         return {"opens": self.opens.value, "onward": self.onward}
@@ -307,14 +307,14 @@ class Message:
     reply_token: str | None = None
     choices: tuple[NoticeChoice, ...] = ()
     proposal: Proposal | None = None
-    link_to: LinkTo | None = None
+    link_to: MessageLink | None = None
     language: str = DEFAULT_LANGUAGE
 
 
 def build_notice(
     suspension: Suspension,
     attempt: int,
-    links: Links,
+    links: NoticeLinks,
     reader: str | None = None,
     zone: tzinfo | None = None,
     now: datetime | None = None,
@@ -385,7 +385,7 @@ def _by(suspension: Suspension, ended: Ended) -> str | None:
 
 def build_ending(
     suspension: Suspension,
-    links: Links | None = None,
+    links: NoticeLinks | None = None,
     zone: tzinfo | None = None,
     told: AgentTold | None = None,
 ) -> Ending:

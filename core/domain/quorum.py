@@ -17,7 +17,7 @@ from datetime import datetime
 from pydantic import JsonValue
 
 from core.domain.people import canonical
-from core.domain.suspension import Ask, Given, Status, Suspension, Via
+from core.domain.suspension import Ask, PartialAnswer, Status, Suspension, Via
 from core.domain.vocabulary import ANSWER_CHANGED, ANSWER_RECORDED, AnswerGiven, Event, Outcome
 from core.domain.wire import instant, via_json
 
@@ -47,7 +47,7 @@ def required(ask: Ask, value: JsonValue) -> int:
     return 1 if ask.is_negative(value) else ask.answers_required
 
 
-def answer_of(suspension: Suspension, identity: str) -> Given | None:
+def answer_of(suspension: Suspension, identity: str) -> PartialAnswer | None:
     """This person's current answer."""
     return next((one for one in suspension.answers if canonical(one.by) == identity), None)
 
@@ -75,7 +75,7 @@ def with_answer(suspension: Suspension, signal: AnswerGiven, now: datetime) -> S
     only the end keeps it."""
     if not is_shared(suspension):
         return suspension
-    given = Given(signal.by, signal.value, now, signal.channel, signal.reason, signal.evidence)
+    given = PartialAnswer(signal.by, signal.value, now, signal.channel, signal.reason, signal.evidence)
     others = tuple(one for one in suspension.answers if canonical(one.by) != canonical(signal.by))
     return replace(suspension, answers=(*others, given))
 

@@ -330,7 +330,7 @@ class Via:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class PartialAnswer:
     """One person's answer to a question that needs several (``core.domain.quorum``)."""
 
     by: str
@@ -448,7 +448,7 @@ class Suspension:
     outage_shift: timedelta = timedelta(0)
     look_at: datetime | None = None
     version: int = 1
-    answers: tuple[Given, ...] = ()
+    answers: tuple[PartialAnswer, ...] = ()
     assigned: tuple[Assignment, ...] = ()
     clarifications: tuple[Clarification, ...] = ()
     agents: tuple[str, ...] = ()

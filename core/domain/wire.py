@@ -20,9 +20,9 @@ from core.domain.suspension import (
     ActionStatus,
     Ask,
     FallbackPolicy,
-    Given,
     HumanRetryPolicy,
     PagerSeverity,
+    PartialAnswer,
     Status,
     Style,
     Suspension,
@@ -223,7 +223,7 @@ def via_json(via: Via) -> JsonObject:
     return {name: value for name in names if (value := getattr(via, name)) is not None}
 
 
-def given_json(given: Given) -> GivenReply:
+def given_json(given: PartialAnswer) -> GivenReply:
     return reply_of(GivenReply, given, responded_by=given.by, responded_at=given.at)
 
 

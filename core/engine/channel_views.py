@@ -16,7 +16,7 @@ from typing import ParamSpec, TypeVar
 
 from pydantic import JsonValue
 
-from core.domain.notice import Links, Notice, WhenCut, build_notice, sight_needed
+from core.domain.notice import Notice, NoticeLinks, WhenCut, build_notice, sight_needed
 from core.domain.redaction.redaction import Redaction
 from core.domain.suspension import Cut, Sight, Suspension
 from core.engine.earlier_answers import EarlierAnswers
@@ -75,7 +75,7 @@ class ChannelViews:
     async def _notice_on(self, channel: str, suspension: Suspension) -> tuple[Notice, Cut]:
         sender = self.channels.get(channel)
         look = self.redaction.whole_on if sender is None else self.redaction.shown_on
-        notice = build_notice(await self._redacted(look, channel, suspension), suspension.attempt, Links(""))
+        notice = build_notice(await self._redacted(look, channel, suspension), suspension.attempt, NoticeLinks(""))
         return notice, Cut.NOTHING if sender is None else await beside(sender.cut, notice)
 
     async def sight_needed(self, channel: str, suspension: Suspension) -> Sight:

@@ -33,7 +33,7 @@ from core.errors import (
     NothingToClarify,
     RecipientNotAllowed,
 )
-from core.idempotency import Once, Replayed
+from core.idempotency import IdempotentRequest, Replayed
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,9 @@ class Collaboration:
     queries: Queries
     transitions: Transitions
 
-    async def assign(self, suspension_id: str, by: Actor, to: str, once: Once | None = None) -> Suspension | Replayed:
+    async def assign(
+        self, suspension_id: str, by: Actor, to: str, once: IdempotentRequest | None = None
+    ) -> Suspension | Replayed:
         """Hand over to one person, who is asked at once and may answer from now on.
 
         The person is one of the directory, or has a key that is named like their e-mail. By whoever may answer, or an
@@ -105,7 +107,7 @@ class Collaboration:
         return address.channel
 
     async def clarify(
-        self, suspension_id: str, by: Actor, question: str, once: Once | None = None
+        self, suspension_id: str, by: Actor, question: str, once: IdempotentRequest | None = None
     ) -> Suspension | Replayed:
         """Ask the agent back: the clock holds until it says more, for a bounded time.
 
@@ -135,7 +137,7 @@ class Collaboration:
         return await self.engine.change(suspension_id, by, change)
 
     async def clarification(
-        self, suspension_id: str, by: Actor, text: str, once: Once | None = None
+        self, suspension_id: str, by: Actor, text: str, once: IdempotentRequest | None = None
     ) -> Suspension | Replayed:
         """Record what the agent says to a question back: the clock goes on, and whoever asked is told.
 

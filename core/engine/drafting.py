@@ -26,7 +26,7 @@ from core.domain.window import Window
 from core.domain.wire import instant
 from core.engine.channel_views import beside
 from core.engine.permissions import Permissions
-from core.engine.planning import Plan, Planner, reaches_nobody_now
+from core.engine.planning import AttemptPlan, Planner, reaches_nobody_now
 from core.errors import AnswersUnreachable, CallbackNotAllowed, SensitiveContent
 from core.ports import Agents, Responders
 
@@ -38,7 +38,7 @@ async def findings(redaction: Redaction, request: AskRequest) -> Sequence[Findin
     return await beside(redaction.findings, request)
 
 
-def with_rejections(plan: Plan, found: Sequence[Finding], redaction: Redaction) -> Plan:
+def with_rejections(plan: AttemptPlan, found: Sequence[Finding], redaction: Redaction) -> AttemptPlan:
     """``plan`` with a problem for everything ``found``, where an attempt goes through a channel that rejects it.
 
     A channel that no attempt uses says nothing. Each problem names where and what kind, never what.
@@ -65,7 +65,7 @@ class Draft:
     request: AskRequest
     choices: tuple[Choice, ...]
     resolved: ResolvedPolicy
-    plan: Plan
+    plan: AttemptPlan
 
     def ask(self, *, suspension_id: str, ref: str, intent_id: str, created_by: str, now: datetime) -> Ask:
         """The frozen question, opened at ``now``."""
@@ -129,7 +129,7 @@ class Drafter:
         plan = _waiting_for_openings(plan, resolved.policy, request.window, self.permissions.responders, now)
         return Draft(request, choices, resolved, plan)
 
-    def _too_few(self, request: AskRequest, plan: Plan, agents: Sequence[str]) -> Iterator[AttemptProblem]:
+    def _too_few(self, request: AskRequest, plan: AttemptPlan, agents: Sequence[str]) -> Iterator[AttemptProblem]:
         """Where more answers are needed than people may ever give one."""
         needed = request.answers_required
         if needed == 1:
@@ -154,8 +154,8 @@ WAITS = "waits_for_opening"
 
 
 def _waiting_for_openings(
-    plan: Plan, policy: HumanRetryPolicy, window: Window, responders: Responders, now: datetime
-) -> Plan:
+    plan: AttemptPlan, policy: HumanRetryPolicy, window: Window, responders: Responders, now: datetime
+) -> AttemptPlan:
     """The plan with the times of its quiet attempts, and a notice about each that waits."""
     if not any(step.quiet for step in plan.attempts):
         return plan

@@ -37,7 +37,7 @@ from core.engine.drafting import Draft, Drafter, findings
 from core.engine.earlier_answers import EarlierAnswers
 from core.engine.ending import due_signal, ended_in_time
 from core.engine.opening import Opening
-from core.engine.outages import CatchingUp, caught_up, locked
+from core.engine.outages import OutageCatchUp, caught_up, locked
 from core.engine.permissions import check_claim
 from core.engine.planning import schedules_in
 from core.engine.queries import Queries, may_read
@@ -58,7 +58,7 @@ from core.errors import (
     NotSuspended,
     SuspensionMismatch,
 )
-from core.idempotency import Once, Replayed, perform_once
+from core.idempotency import IdempotentRequest, Replayed, perform_once
 from core.ports import Clock
 from core.store import idempotency, intents, markers, quarantine, sessions, signature_lines, suspensions
 
@@ -66,7 +66,7 @@ T = TypeVar("T")
 Change = Callable[[Tx, Suspension, Intent, datetime], Suspension]
 """What to do with an open suspension, its intent locked."""
 
-Opens = Callable[[Tx, str], Suspension]
+OpenQuestion = Callable[[Tx, str], Suspension]
 """Opens a question for the intent of that id, in the transaction that it is given."""
 
 DEFAULT_CLAIM = timedelta(minutes=30)
@@ -121,7 +121,7 @@ class Engine:
         self._clock = clock
         self._repeats = repeats or RepeatedAsks()
         self._opening = Opening(drafter, transitions, quotas, self._repeats)
-        self._catching_up = CatchingUp(database, transitions, clock)
+        self._catching_up = OutageCatchUp(database, transitions, clock)
         self._tidied_at: datetime | None = None
 
     # --- Asking ---------------------------------------------------------------------------------------------------
@@ -133,7 +133,7 @@ class Engine:
         *,
         intent_id: str | None = None,
         expected_version: int | None = None,
-        once: Once | None = None,
+        once: IdempotentRequest | None = None,
     ) -> Opened | Joined | Replayed:
         """Open a question in one transaction: record, status, event, first notice. With no ``intent_id`` the intent
         is made too. An ask that is an open question already opens none.
@@ -156,7 +156,7 @@ class Engine:
 
         return await self._write_again(job)
 
-    async def open_within(self, request: AskRequest, by: Actor, job: Callable[[Tx, Opens], T]) -> T:
+    async def open_within(self, request: AskRequest, by: Actor, job: Callable[[Tx, OpenQuestion], T]) -> T:
         """Run ``job`` in one transaction; it opens ``request`` in it, with what it is handed, for an intent that ``by``
         works on. As :meth:`request` otherwise."""
         creator = by.key or by.identity
@@ -200,7 +200,7 @@ class Engine:
             return None
         return NotAnAnswer(suspension, NotShownWhole(_WHY[needed]))
 
-    async def respond_once(self, answer: GivenAnswer, once: Once | None) -> Reception | Replayed:
+    async def respond_once(self, answer: GivenAnswer, once: IdempotentRequest | None) -> Reception | Replayed:
         """As :meth:`respond`, for a request that may be repeated, and that came where questions are shown whole."""
         await self._know_who_may(answer.suspension_id)
         return await self._perform(once, lambda tx: self._answer(tx, answer))
@@ -248,7 +248,7 @@ class Engine:
         return intent, as_known(suspension, self.permissions.responders.identity_of)
 
     async def signal(
-        self, answer: GivenAnswer, signal_id: str, creator: str | None = None, once: Once | None = None
+        self, answer: GivenAnswer, signal_id: str, creator: str | None = None, once: IdempotentRequest | None = None
     ) -> Reception | Replayed:
         """Answer the open suspension that registered ``signal_id`` (OpenArmature harness §6). An id belongs to the key
         that registered it: ``creator`` names that key, and with it no other key's question is ever answered.
@@ -298,7 +298,7 @@ class Engine:
         return done
 
     async def cancel(
-        self, suspension_id: str, by: Actor, reason: str | None, once: Once | None = None
+        self, suspension_id: str, by: Actor, reason: str | None, once: IdempotentRequest | None = None
     ) -> Suspension | Replayed:
         """The creator (or an admin) no longer asks: the intent is active again, the agent is told.
 
@@ -318,7 +318,7 @@ class Engine:
         return await self._perform(once, perform)
 
     async def report(
-        self, suspension_id: str, by: Actor, report: Reported, once: Once | None = None
+        self, suspension_id: str, by: Actor, report: Reported, once: IdempotentRequest | None = None
     ) -> Suspension | Replayed:
         """The creator says, once, what came of a question that has ended (API.md §5).
 
@@ -371,7 +371,7 @@ class Engine:
         return await self.database.write(job)
 
     async def change(
-        self, suspension_id: str, by: Actor, change: Change, once: Once | None = None
+        self, suspension_id: str, by: Actor, change: Change, once: IdempotentRequest | None = None
     ) -> Suspension | Replayed:
         """Do ``change`` to a suspension that is open (for ``core.engine.collaboration``).
 
@@ -389,7 +389,9 @@ class Engine:
             return truth(suspension)
         return change(tx, suspension, intent, now)
 
-    async def _perform(self, once: Once | None, perform: Callable[[Tx], T | HandraiseError]) -> T | Replayed:
+    async def _perform(
+        self, once: IdempotentRequest | None, perform: Callable[[Tx], T | HandraiseError]
+    ) -> T | Replayed:
         """Errors that must not undo the transaction come back as values, and are raised after the commit."""
         done = await self._write_again(lambda tx: perform_once(tx, once, self._clock.now(), lambda: perform(tx)))
         if isinstance(done, HandraiseError):

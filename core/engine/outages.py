@@ -26,8 +26,9 @@ from core.domain.vocabulary import Rescheduled
 from core.engine.transitions import Transitions
 from core.ports import Clock
 from core.store import intents, outages
-from core.store.outages import Behind, Place
+from core.store.outages import MissedOutages
 from core.store.suspensions import EVER
+from core.store.tables import PageCursor
 
 log = structlog.get_logger(__name__)
 
@@ -70,7 +71,7 @@ class Remaining(NamedTuple):
 
 
 @dataclass(slots=True)
-class CatchingUp:
+class OutageCatchUp:
     """Moves what an outage left behind, some at a time. Any number of processes may do so at once."""
 
     database: Database
@@ -78,7 +79,7 @@ class CatchingUp:
     clock: Clock
     _done: int = 0
     """The newest outage that every question has heard of, as far as this process has seen."""
-    _reached: Place | None = None
+    _reached: PageCursor | None = None
     """How far it has come in the order in which questions were asked."""
 
     async def some(self) -> Remaining | None:
@@ -109,7 +110,7 @@ class CatchingUp:
         self._reached = found[-1] if found else None
         return [suspension_id for _, suspension_id in found]
 
-    def _move(self, tx: Tx, suspension_ids: Sequence[str]) -> list[Behind]:
+    def _move(self, tx: Tx, suspension_ids: Sequence[str]) -> list[MissedOutages]:
         """Those that were behind; whoever else has them locked left out."""
         held = intents.lock_free_of_suspensions(tx, suspension_ids)
         found = [one for one in outages.all_behind(tx.conn, suspension_ids) if one.suspension.ask.intent_id in held]
@@ -127,12 +128,12 @@ class CatchingUp:
         return found
 
 
-def _is_due(one: Behind, before: datetime) -> bool:
+def _is_due(one: MissedOutages, before: datetime) -> bool:
     """Whether it keeps its times, and was due ``before`` then."""
     look_at = one.suspension.look_at
     return one.suspension.ask.keeps_its_times and look_at is not None and look_at < before
 
 
-def _signals(one: Behind) -> list[Rescheduled]:
+def _signals(one: MissedOutages) -> list[Rescheduled]:
     asked_at = one.suspension.ask.suspended_at
     return [Rescheduled(outage.since(asked_at)) for outage in one.outages]

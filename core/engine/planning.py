@@ -30,7 +30,7 @@ from core.store.outbox import NOBODY_ON_CALL
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class AttemptPlan:
     attempts: tuple[PlannedAttempt, ...]
     problems: tuple[AttemptProblem, ...]
 
@@ -84,7 +84,7 @@ class Planner:
         if recipient.kind is RecipientKind.SCHEDULE and not self.responders.asks_elsewhere:
             raise InvalidRequest("Who is on call is not known here: pagerduty.api_token is not set.", path=path)
 
-    def plan(self, request: AskRequest, resolved: ResolvedPolicy) -> Plan:
+    def plan(self, request: AskRequest, resolved: ResolvedPolicy) -> AttemptPlan:
         """Every attempt of the policy; raises :class:`InvalidRecipient` for a reference of no known form."""
         policy = resolved.policy
         rungs = {rung.attempt: rung for rung in policy.escalation_ladder}
@@ -95,7 +95,7 @@ class Planner:
             step, found = self._step(request, number, rung)
             steps.append(step)
             problems += found
-        return Plan(tuple(steps), tuple(problems))
+        return AttemptPlan(tuple(steps), tuple(problems))
 
     def _step(self, request: AskRequest, number: int, rung: Rung | None) -> tuple[PlannedAttempt, list[AttemptProblem]]:
         own = rung.channel_hint if rung else None

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import partial
 
 import sqlalchemy as sa
@@ -49,9 +48,7 @@ from core.store.outbox import Row, RowKind, RowStatus
 from core.store.quarantine import Quarantined
 from core.store.sessions import Session
 from core.store.suspension_lists import Filter, PersonTexts
-
-Place = tuple[datetime, str]
-"""Where a page of a list goes on: the last item's instant and id."""
+from core.store.tables import PageCursor
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +165,7 @@ class SuspensionList:
     """A part of a list, and the place that the next part comes after; ``None`` if there is none."""
 
     suspensions: Sequence[Suspension]
-    after: Place | None
+    after: PageCursor | None
 
 
 class ClientQueries:
@@ -186,7 +183,7 @@ class ClientQueries:
 
     # --- Mail that could not be read ------------------------------------------------------------------------------
 
-    async def quarantined(self, *, before: Place | None, limit: int) -> Sequence[Quarantined]:
+    async def quarantined(self, *, before: PageCursor | None, limit: int) -> Sequence[Quarantined]:
         """Newest first, without the bytes."""
         return await self._database.read(lambda conn: quarantine.page(conn, before=before, limit=limit))
 
@@ -200,7 +197,7 @@ class ClientQueries:
         await self._know([suspension_id], by)
         return await self._database.read(lambda conn: self._readable(conn, suspensions.get(conn, suspension_id), by))
 
-    async def suspensions(self, wanted: Filter, by: Actor, *, before: Place | None, limit: int) -> SuspensionList:
+    async def suspensions(self, wanted: Filter, by: Actor, *, before: PageCursor | None, limit: int) -> SuspensionList:
         """Newest first. A part may hold fewer than ``limit`` although there are more: of very many questions that do
         not contain a text, or that are not a narrowed operator's."""
         if by.is_narrowed:
@@ -211,7 +208,7 @@ class ClientQueries:
         )
         return _list(found, limit, end)
 
-    async def _own_list(self, wanted: Filter, by: Actor, before: Place | None, limit: int) -> SuspensionList:
+    async def _own_list(self, wanted: Filter, by: Actor, before: PageCursor | None, limit: int) -> SuspensionList:
         """What may mean ``by`` is found by the database, some at a time; whether it does is decided here."""
         names = PersonTexts.of(self._permissions.responders.references_to(by), by)
         place, end = before, await self._database.read(lambda conn: suspension_lists.horizon(conn, wanted, before))
@@ -356,7 +353,7 @@ class ClientQueries:
 
     # --- Callbacks ------------------------------------------------------------------------------------------------
 
-    async def callbacks(self, by: Actor, *, status: str | None, before: Place | None, limit: int) -> list[Row]:
+    async def callbacks(self, by: Actor, *, status: str | None, before: PageCursor | None, limit: int) -> list[Row]:
         """Newest first."""
         creator = None if by.reads_all else by.key
 
@@ -408,13 +405,13 @@ class ClientQueries:
         return suspension
 
 
-def _list(found: Sequence[Suspension], limit: int, end: Place | None = None) -> SuspensionList:
+def _list(found: Sequence[Suspension], limit: int, end: PageCursor | None = None) -> SuspensionList:
     """The first ``limit`` of ``found``. ``end`` is how far was looked, if there is more behind that."""
     after = _place(found[limit - 1]) if len(found) > limit else end
     return SuspensionList(found[:limit], after)
 
 
-def _place(suspension: Suspension) -> Place:
+def _place(suspension: Suspension) -> PageCursor:
     return suspension.ask.suspended_at, suspension.id
 
 

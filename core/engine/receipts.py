@@ -21,7 +21,7 @@ from core.domain.receipt import check_receipt, claims_of, read_receipt, write_re
 from core.domain.request import action_digest
 from core.domain.suspension import Status, Suspension
 from core.errors import ReceiptInvalid, ReceiptUsed
-from core.idempotency import Once, Replayed, perform_once
+from core.idempotency import IdempotentRequest, Replayed, perform_once
 from core.ports import Clock
 from core.store import receipts, suspensions
 
@@ -76,7 +76,7 @@ class Receipts:
         by: Actor,
         *,
         allow_silence: bool = False,
-        once: Once | None = None,
+        once: IdempotentRequest | None = None,
     ) -> bool | Replayed:
         """True, once: the receipt proves that this ``action`` got this ``value``, and is used up.
 

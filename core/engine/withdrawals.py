@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from core.database.database import Tx
-from core.domain.notice import LinkTo, Message, Opens, Purpose
+from core.domain.notice import LinkTarget, Message, MessageLink, Purpose
 from core.domain.people import Address
 from core.domain.suspension import Suspension
 from core.engine.recipients import personal_address
@@ -23,7 +23,7 @@ from core.ports import Channel, Refreshing, Responders
 from core.store import outbox
 from core.store.outbox import Row, RowKind, RowStatus, tell_row
 
-ITS_PAGE = LinkTo(Opens.QUESTION)
+ITS_PAGE = MessageLink(LinkTarget.QUESTION)
 TOLD_LATER = "agent_told_later"
 """The remark of an edit that was made before the agent's callback was taken: it says that the agent will be told."""
 
@@ -117,7 +117,7 @@ class Withdrawals:
         return f"{to.channel}:{to.value}" if to.person is None else self.responders.identity_of(to.person)
 
 
-def _told(suspension: Suspension, who: str, to: Address, now: datetime, link_to: LinkTo | None = None) -> Row:
+def _told(suspension: Suspension, who: str, to: Address, now: datetime, link_to: MessageLink | None = None) -> Row:
     """Its text is made as it is sent. Its id is that of this person and question: there can be no second one."""
     row = tell_row(Message(Purpose.ENDED, "", "", ref=suspension.ask.ref, link_to=link_to), to, now, suspension.id)
     return replace(row, id=message_id(suspension, Purpose.ENDED, who))

@@ -22,7 +22,7 @@ from core.domain.vocabulary import Claimed, Released
 from core.engine.outages import locked
 from core.engine.permissions import Permissions
 from core.engine.transitions import Transitions
-from core.inbound.settle import HOUR, MOST_ECHOES
+from core.inbound.correspondence import HOUR, MOST_ECHOES
 from core.ports import Clock
 from core.store import incidents, markers, outbox
 from core.store.incidents import Parked

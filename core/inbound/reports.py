@@ -28,7 +28,7 @@ from core.store.outbox import RowKind, tell_row
 
 
 @dataclass(frozen=True, slots=True)
-class Incoming:
+class InboundReports:
     database: Database
     transitions: Transitions
     clock: Clock

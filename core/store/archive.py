@@ -17,10 +17,7 @@ import sqlalchemy as sa
 from core.database.database import Tx
 from core.domain.intent import title_of
 from core.store.outbox import RowStatus
-from core.store.tables import answer_receipts, archived, intents, is_notice, outbox, suspensions, tokens
-
-Place = tuple[datetime, str]
-"""Where a search goes on: when the last one found was asked, and its id."""
+from core.store.tables import PageCursor, answer_receipts, archived, intents, is_notice, outbox, suspensions, tokens
 
 BELONGINGS = (outbox, answer_receipts)
 """Tables whose rows belong to one suspension (``suspension_id``, indexed) and leave with it."""
@@ -48,7 +45,7 @@ class Group:
     ids: tuple[str, ...]
 
 
-def ended(conn: sa.Connection, asked_before: datetime, behind: Place | None, limit: int) -> list[EndedSuspension]:
+def ended(conn: sa.Connection, asked_before: datetime, behind: PageCursor | None, limit: int) -> list[EndedSuspension]:
     """Suspensions that have ended and about which nothing is under way any more, in the order they were asked."""
     own = suspensions.c
     noted = sa.select(archived.c.id).where(archived.c.id == own.id)

@@ -15,7 +15,7 @@ from core.database.database import Tx
 from core.database.prepared import Prepared
 from core.database.recordsets import Recordset, by_ids, listed
 from core.domain.intent import UNBORN, Dependent, Intent, IntentStatus
-from core.domain.intent_links import Hold, Link
+from core.domain.intent_links import IntentHold, IntentLink
 from core.store import idempotency, intent_agents
 from core.store.tables import intents, suspensions
 
@@ -81,7 +81,7 @@ _ADVANCE = Prepared(
 )
 
 
-def link(tx: Tx, intent_ids: Sequence[str], added: Link) -> None:
+def link(tx: Tx, intent_ids: Sequence[str], added: IntentLink) -> None:
     """Remember that these intents have such a link. They must be locked in this transaction, or be made in it."""
     new = (intents.c.links.bitwise_and(int(added))) != int(added)
     settled = sa.case((intents.c.links == 0, intents.c.status), else_=intents.c.settled)
@@ -150,7 +150,14 @@ def dependent_of(row: Iterable[Any]) -> Dependent:
     """``row`` has :data:`DEPENDENT`."""
     intent_id, status, version, links, held, log_length, log_mac, log_seal = row
     return Dependent(
-        intent_id, IntentStatus(status), version, Link(links), Hold(held), log_length, log_mac, log_seal or None
+        intent_id,
+        IntentStatus(status),
+        version,
+        IntentLink(links),
+        IntentHold(held),
+        log_length,
+        log_mac,
+        log_seal or None,
     )
 
 
@@ -264,7 +271,7 @@ def _record(row: Any) -> Intent:
     values["status"] = IntentStatus(values["status"])
     values["log_seal"] = values["log_seal"] or None
     values["depends_on"] = tuple(values["depends_on"] or ())
-    values |= {"links": Link(values["links"]), "held": Hold(values["held"])}
+    values |= {"links": IntentLink(values["links"]), "held": IntentHold(values["held"])}
     return Intent(**values)
 
 

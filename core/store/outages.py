@@ -21,7 +21,7 @@ from core.database.recordsets import by_ids, listed
 from core.domain.suspension import Suspension
 from core.store.suspensions import COLUMNS
 from core.store.suspensions import record as record_of
-from core.store.tables import outages, suspensions
+from core.store.tables import PageCursor, outages, suspensions
 
 _IN_TIME = timedelta(minutes=1)
 """So much behind the clock may have been when it fell silent."""
@@ -116,7 +116,7 @@ def heard(tx: Tx, suspension_id: str, outage: Outage) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Behind:
+class MissedOutages:
     """An open question, and the outages that it has not yet heard of, oldest first."""
 
     suspension: Suspension
@@ -136,7 +136,7 @@ _SINCE = Prepared(
 )
 
 
-def all_behind(conn: sa.Connection, suspension_ids: Sequence[str]) -> list[Behind]:
+def all_behind(conn: sa.Connection, suspension_ids: Sequence[str]) -> list[MissedOutages]:
     """Those of the suspensions that are open and have an outage to hear of. Their intents must be locked."""
     rows = _WITH_HEARD.all(conn, listed(suspension_ids))
     since = _SINCE.all(conn, {"heard": min((row.heard for row in rows), default=0)})
@@ -146,7 +146,7 @@ def all_behind(conn: sa.Connection, suspension_ids: Sequence[str]) -> list[Behin
         suspension = record_of(row)
         own = [one for one in known if one.id > row.heard and one.back_at > suspension.ask.suspended_at]
         if own:
-            found.append(Behind(suspension, own))
+            found.append(MissedOutages(suspension, own))
     return found
 
 
@@ -174,10 +174,7 @@ _OVERDUE = Prepared(
 )
 
 
-Place = tuple[datetime, str]
-
-
-def behind(conn: sa.Connection, after: Place | None, limit: int) -> Sequence[Place]:
+def behind(conn: sa.Connection, after: PageCursor | None, limit: int) -> Sequence[PageCursor]:
     """Open questions that have an outage to hear of, oldest first, after that place: when asked, and the id."""
     table = suspensions.c
     unmoved = sa.exists().where(_MINE).correlate(suspensions)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -23,7 +22,7 @@ from core.database.text_index import pattern
 from core.domain.people import Actor
 from core.domain.suspension import Status, Suspension
 from core.store.suspensions import COLUMNS, REF_START, record
-from core.store.tables import question_search, suspensions
+from core.store.tables import PageCursor, question_search, suspensions
 
 LOOKED_AT = 20_000
 """Rows that one part of a person's list looks at, or of a search without an index. The text of so many is read in
@@ -33,7 +32,6 @@ MOST_FOUND = 1_000
 AT_ONCE = 200
 """Records that are read at once."""
 
-Place = tuple[datetime, str]
 Columns = sa.sql.base.ReadOnlyColumnCollection[str, Any]
 _table: Columns = suspensions.c
 
@@ -52,8 +50,8 @@ class Filter:
 
 
 def page(
-    conn: sa.Connection, wanted: Filter, *, before: Place | None, limit: int
-) -> tuple[Sequence[Suspension], Place | None]:
+    conn: sa.Connection, wanted: Filter, *, before: PageCursor | None, limit: int
+) -> tuple[Sequence[Suspension], PageCursor | None]:
     """Newest first, older than ``before`` (its ``suspended_at`` and id); and how far was looked, if there is more
     behind that. A text that is a question's ref finds that question alone; any other is looked for in the questions:
     by an index if few have it, else in the newest :data:`LOOKED_AT`."""
@@ -81,7 +79,9 @@ class _Form(NamedTuple):
     among: str | None = None
 
 
-def _form(wanted: Filter, before: Place | None, until: Place | None = None, among: str | None = None) -> _Form:
+def _form(
+    wanted: Filter, before: PageCursor | None, until: PageCursor | None = None, among: str | None = None
+) -> _Form:
     bounds = {"before": before, "until": until}
     given = [name for name in _FILTERS if getattr(wanted, name) is not None]
     return _Form(
@@ -92,7 +92,7 @@ def _form(wanted: Filter, before: Place | None, until: Place | None = None, amon
 _FILTERS = ("session_id", "invocation_id", "signal_id", "channel", "created_by", "text")
 
 
-def _values(wanted: Filter, before: Place | None, limit: int, until: Place | None = None) -> dict[str, Any]:
+def _values(wanted: Filter, before: PageCursor | None, limit: int, until: PageCursor | None = None) -> dict[str, Any]:
     """What a statement of that form takes."""
     given = {name: value for name in _FILTERS if (value := getattr(wanted, name)) is not None}
     if wanted.text is not None:
@@ -145,7 +145,7 @@ for _more in (_table.assigned, _table.answers, _table.ended):
     _TEXT += sa.func.coalesce(sa.type_coerce(_more, sa.Text), "")
 
 
-def horizon(conn: sa.Connection, wanted: Filter, before: Place | None) -> Place | None:
+def horizon(conn: sa.Connection, wanted: Filter, before: PageCursor | None) -> PageCursor | None:
     """The last row that one part of such a list looks at, whatever text is wanted; ``None`` if that reaches the
     end."""
     wanted = replace(wanted, text=None)
@@ -155,7 +155,7 @@ def horizon(conn: sa.Connection, wanted: Filter, before: Place | None) -> Place 
 
 
 def naming(
-    conn: sa.Connection, wanted: Filter, names: PersonTexts, *, before: Place | None, until: Place | None
+    conn: sa.Connection, wanted: Filter, names: PersonTexts, *, before: PageCursor | None, until: PageCursor | None
 ) -> Sequence[Suspension]:
     """Up to :data:`AT_ONCE` suspensions that may mean somebody, down to ``until``. It may hold some that do not: look
     again."""

@@ -20,7 +20,7 @@ from core.domain.audience import Audience, audience_of
 from core.domain.earlier_answers import answers_to
 from core.domain.intent import Wait
 from core.domain.same_ask import is_denied
-from core.domain.suspension import Ask, Assignment, Claim, Clarification, Ended, Given, Status, Suspension
+from core.domain.suspension import Ask, Assignment, Claim, Clarification, Ended, PartialAnswer, Status, Suspension
 from core.domain.wire import json_text
 from core.errors import Conflict
 from core.store import inbox_entries
@@ -29,7 +29,7 @@ from core.store.tables import archived, is_notice, outages, outbox, suspensions
 _ASK: TypeAdapter[Ask] = TypeAdapter(Ask)
 _CLAIM: TypeAdapter[Claim] = TypeAdapter(Claim)
 _ENDED: TypeAdapter[Ended] = TypeAdapter(Ended)
-_ANSWERS: TypeAdapter[tuple[Given, ...]] = TypeAdapter(tuple[Given, ...])
+_ANSWERS: TypeAdapter[tuple[PartialAnswer, ...]] = TypeAdapter(tuple[PartialAnswer, ...])
 _ASSIGNED: TypeAdapter[tuple[Assignment, ...]] = TypeAdapter(tuple[Assignment, ...])
 _CLARIFICATIONS: TypeAdapter[tuple[Clarification, ...]] = TypeAdapter(tuple[Clarification, ...])
 

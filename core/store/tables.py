@@ -5,6 +5,8 @@ Indexes on what waits are partial: a million ended rows cost them nothing.
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import sqlalchemy as sa
 
 from core.database.columns import (
@@ -19,6 +21,9 @@ from core.database.columns import (
     where,
 )
 from core.database.text_index import TextIndex
+
+PageCursor = tuple[datetime, str]
+"""Where a page of a list goes on: the last item's instant and id."""
 
 metadata = sa.MetaData(
     naming_convention={

@@ -79,7 +79,7 @@ def since_start() -> timedelta:
 
 
 @dataclass(slots=True)
-class Pulse:
+class WorkerPulse:
     """The beats of ``worker``, the id under which this process leases rows.
 
     ``grace`` is the longest silence that is not an outage; ``None`` if none ever counts.
@@ -186,7 +186,7 @@ class WorkerWatch:
         return gone
 
 
-class Beating:
+class WorkerPresence:
     """Beats as long as this process works, and watches the other workers."""
 
     def __init__(
@@ -194,7 +194,7 @@ class Beating:
         database: Database,
         clock: Clock,
         alarm: Alarm,
-        pulse: Pulse,
+        pulse: WorkerPulse,
         every: timedelta = EVERY,
         silent: timedelta = SILENT,
         health: Health | None = None,

@@ -17,7 +17,7 @@ import aiohttp
 
 from core.database.database import Tx, open_database
 from core.domain.intent import IntentStatus
-from core.domain.intent_links import EdgeKind, Link
+from core.domain.intent_links import EdgeKind, IntentLink
 from core.openintent.store import intent_edges
 from core.store import intents, schema
 from tests.bench import measures, plans
@@ -92,12 +92,12 @@ async def family(url: str) -> str:
     blank = intents.new(root, "t", "bench-agent", now, IntentStatus.ACTIVE)
 
     def lay(tx: Tx) -> None:
-        intents.insert(tx, replace(blank, links=Link.CHILDREN))
+        intents.insert(tx, replace(blank, links=IntentLink.CHILDREN))
         for number, intent_id in enumerate(ids):
             on = (ids[number - 1],) if number % 10 == 9 else ()
-            made = replace(blank, id=intent_id, parent_id=root, depends_on=on, links=Link.PARENT)
-            links = made.links | (Link.DEPENDENCIES if on else Link.NONE)
-            links |= Link.DEPENDENTS if number % 10 == 8 else Link.NONE
+            made = replace(blank, id=intent_id, parent_id=root, depends_on=on, links=IntentLink.PARENT)
+            links = made.links | (IntentLink.DEPENDENCIES if on else IntentLink.NONE)
+            links |= IntentLink.DEPENDENTS if number % 10 == 8 else IntentLink.NONE
             intents.insert(tx, replace(made, links=links, created_at=now + timedelta(milliseconds=number)))
             intent_edges.put(tx, intent_id, on)
         intent_edges.put(tx, root, ids, EdgeKind.CHILD)

@@ -11,7 +11,7 @@ from channels.email.authentication import SenderAuth
 from channels.email.channel import EmailChannel
 from channels.email.inbound import MailRules
 from core.engine.signature_lines import SignatureLines
-from core.inbound.settle import Correspondence
+from core.inbound.correspondence import Correspondence
 from tests.vendors import mail as mail_replies
 from tests.vendors.mail import Mail
 from tests.world import World

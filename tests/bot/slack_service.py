@@ -20,7 +20,7 @@ from starlette.routing import Route
 from bot.callbacks.agents import CallbackAgents
 from bot.config import Settings
 from bot.inbound.slack.app import SlackApp, add_sockets, build_slack_app
-from bot.inbound.slack.outcomes import Told
+from bot.inbound.slack.outcomes import SaidPrivately
 from bot.inbound.slack.sockets import MOST_SOCKETS, SOCKETS, SOCKETS_OF_ONE, SocketTiming
 from bot.people.directory import Directory
 from bot.sandbox.serving import serving
@@ -31,9 +31,9 @@ from channels.slack.payloads import signer
 from channels.slack.people import SlackPeople
 from core.database.database import open_database
 from core.database.locks import LockSlots
+from core.delivery.lanes import Lanes
 from core.delivery.links import LinkMaker
 from core.delivery.pause import Pausing
-from core.delivery.queues import Lanes
 from core.delivery.relay import Relay
 from core.domain.people import Actor, Role
 from core.domain.policy import PolicyFields
@@ -46,7 +46,7 @@ from core.engine.permissions import Permissions
 from core.engine.planning import Planner
 from core.engine.transitions import Transitions
 from core.hub import Hub
-from core.inbound.reports import Incoming
+from core.inbound.reports import InboundReports
 from core.openintent.intents.subscriptions import Subscriptions
 from core.openintent.propagation.consequences import Consequences
 from core.ports import Backoff, Channel
@@ -110,8 +110,8 @@ def no_sign_in(*_wanted: object) -> str:
     raise NotImplementedError("no mail here signs anybody in")
 
 
-def a_personal_link(url: str) -> Told:
-    return Told(f"Here: {url}", url)
+def a_personal_link(url: str) -> SaidPrivately:
+    return SaidPrivately(f"Here: {url}", url)
 
 
 def open_question(**changes: Any) -> dict[str, Any]:
@@ -187,7 +187,7 @@ async def slack_service(
 
         door = build_slack_app(
             engine,
-            Incoming(database, transitions, clock),
+            InboundReports(database, transitions, clock),
             client,
             signing_secret=sandbox.signing_secret if mode == "http" else None,
             sign=signer(SECRET_KEY),

@@ -13,7 +13,7 @@ from core.domain.request import AskRequest, settle_choices
 from core.domain.suspension import Ask, Choice, Kind, PlannedAttempt, ResponseType, Rung, Suspension
 from core.domain.vocabulary import AnswerGiven, AttemptDue, Claimed, Effect, Event, Notify, Outcome, Signal
 from core.engine.drafting import Draft
-from core.engine.planning import Plan
+from core.engine.planning import AttemptPlan
 
 START = datetime(2026, 3, 24, 9, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -56,7 +56,7 @@ def a_question(
     resolved = resolve_policy(given, NOTHING, platform, window=request.window, fallback_policy=request.fallback_policy)
     rungs = {rung.attempt: rung for rung in resolved.policy.escalation_ladder}
     steps = tuple(_step(number, rungs.get(number)) for number in range(1, resolved.policy.max_attempts + 1))
-    draft = Draft(request, settle_choices(request), resolved, Plan(steps, ()))
+    draft = Draft(request, settle_choices(request), resolved, AttemptPlan(steps, ()))
     return draft.ask(suspension_id=suspension_id, ref=ref, intent_id=intent_id, created_by=created_by, now=suspended_at)
 
 

@@ -9,8 +9,8 @@ import sqlalchemy as sa
 
 from core.database.database import Database
 from core.delivery.backlog import Backlog
-from core.delivery.queues import Lanes
-from core.delivery.turns import ALL_LANES, CAPACITY, Width
+from core.delivery.lanes import Lanes
+from core.delivery.turns import ALL_LANES, CAPACITY, LaneWidth
 from core.store import outbox
 from core.store.outbox import Row
 from tests.clock import ManualClock
@@ -27,7 +27,7 @@ def clock() -> ManualClock:
 
 @pytest.fixture
 async def lanes() -> Lanes:
-    lanes = Lanes({AGENTS: Width(64, 8), "email": Width(4)})
+    lanes = Lanes({AGENTS: LaneWidth(64, 8), "email": LaneWidth(4)})
     lanes.open()
     return lanes
 
@@ -204,7 +204,7 @@ async def test_what_was_not_taken_stays_anybodys(
 ) -> None:
     await write_rows(database, due(clock, "silent", 3))
     await backlog.look()
-    other = Lanes({AGENTS: Width(64, 8)})
+    other = Lanes({AGENTS: LaneWidth(64, 8)})
     other.open()
     await Backlog(database, other, clock).look()
     assert (len(lanes.held), len(other.held), lanes.held & other.held) == (1, 1, frozenset())

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from core.delivery.queues import Lanes
-from core.delivery.turns import CAPACITY, Width
+from core.delivery.lanes import Lanes
+from core.delivery.turns import CAPACITY, LaneWidth
 from tests.core.store_examples import in_hand
 
 PATIENCE = 30.0
@@ -15,7 +15,7 @@ PATIENCE = 30.0
 
 @pytest.fixture
 async def lanes() -> Lanes:
-    lanes = Lanes({"slack": Width(CAPACITY), "email": Width(CAPACITY)})
+    lanes = Lanes({"slack": LaneWidth(CAPACITY), "email": LaneWidth(CAPACITY)})
     lanes.open()
     return lanes
 

@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 import pytest
 
 from core.database.database import Database
+from core.delivery.lanes import Lanes
 from core.delivery.leases import IN_TRANSIT, OrphanedRows
-from core.delivery.queues import Lanes
 from core.engine.transitions import LEASE
 from core.store.outbox import Row, RowStatus
 from tests.core.examples import after

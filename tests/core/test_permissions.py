@@ -11,7 +11,7 @@ from bot.config import Settings
 from bot.people.directory import Directory
 from core.domain.answers import GivenAnswer
 from core.domain.people import Actor, Role
-from core.domain.suspension import Ended, Given, PlannedAttempt, Status, Suspension
+from core.domain.suspension import Ended, PartialAnswer, PlannedAttempt, Status, Suspension
 from core.engine.permissions import Permissions
 from core.errors import IdentityMismatch, NotAResponder, SelfResponseForbidden
 from tests.core.examples import a_question, after, hourly, look, opened
@@ -205,7 +205,7 @@ MEANT = {
     ),
     "was partly answered by them": replace(
         asking("slack:C0OPS", responders=("alice@example.com",), answers_required=2),
-        answers=(Given("oscar@example.com", "approve", after(), "slack"),),
+        answers=(PartialAnswer("oscar@example.com", "approve", after(), "slack"),),
     ),
 }
 

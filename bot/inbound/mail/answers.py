@@ -17,7 +17,7 @@ from pydantic import JsonValue
 
 from bot.inbound.mail.bounces import CHANNEL, MOST_AN_HOUR, TOO_MANY
 from bot.inbound.mail.echoes import Echo, echo_mail, page_mail
-from bot.inbound.mail.identity import Senders
+from bot.inbound.mail.identity import MailIdentity
 from bot.inbound.mail.texts import (
     barred_mail,
     claimed_mail,
@@ -55,7 +55,7 @@ from core.engine.engine import Engine
 from core.engine.queries import Holder
 from core.engine.signature_lines import SignatureLines
 from core.errors import NotShownWhole
-from core.inbound.settle import MOST_ECHOES, Correspondence, Offered, TimelineEntry, Understood, WriteBack
+from core.inbound.correspondence import MOST_ECHOES, Correspondence, Offered, TimelineEntry, Understood, WriteBack
 
 log = structlog.get_logger(__name__)
 
@@ -87,7 +87,7 @@ class _Reaction:
     offered: SignatureOffer | None = None
 
 
-class Replies:
+class MailAnswers:
     """Understands a reply, and records its answer."""
 
     def __init__(self, engine: Engine, mail: Correspondence, rules: MailRules, signatures: SignatureLines) -> None:
@@ -97,7 +97,7 @@ class Replies:
         self._channel_views = engine.channel_views
         self._mail = mail
         self._signatures = signatures
-        self._senders = Senders(engine.queries, engine.permissions, mail, rules)
+        self._senders = MailIdentity(engine.queries, engine.permissions, mail, rules)
 
     async def understood(self, mail: Inbound) -> Understood:
         """An answer or a claim is recorded already; the caller records everything else together with the mail itself.

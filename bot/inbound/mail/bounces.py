@@ -23,7 +23,7 @@ from channels.email.inbound import Inbound, MailRules
 from core.domain.people import Address, small
 from core.domain.tokens import TokenPurpose
 from core.engine.queries import Holder, Queries
-from core.inbound.settle import Correspondence, Returned, TimelineEntry, Understood
+from core.inbound.correspondence import Correspondence, Returned, TimelineEntry, Understood
 from core.store.outbox import Row, RowKind, RowStatus, has_returned
 
 CHANNEL = "email"
@@ -49,7 +49,7 @@ class _Subject:
     proven: bool
 
 
-class Returns:
+class MailBounces:
     """Understands such a mail."""
 
     def __init__(self, queries: Queries, mail: Correspondence, rules: MailRules) -> None:

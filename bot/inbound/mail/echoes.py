@@ -16,7 +16,16 @@ from datetime import tzinfo
 from channels.email.reply_words import ReplyWords, reply_words
 from channels.grammar.reader import way_to_write
 from core.domain.action import shown_action
-from core.domain.notice import DEFAULT_LANGUAGE, LinkTo, Message, NoticeChoice, Opens, Proposal, Purpose, shown_choices
+from core.domain.notice import (
+    DEFAULT_LANGUAGE,
+    LinkTarget,
+    Message,
+    MessageLink,
+    NoticeChoice,
+    Proposal,
+    Purpose,
+    shown_choices,
+)
 from core.domain.short_messages import about
 from core.domain.silence import Comes, silence_of
 from core.domain.suspension import ResponseType, Suspension
@@ -28,7 +37,7 @@ _FIRST_LINE = 60
 _MOST_NAMED = 3
 _MOST_SHOWN = 200
 _BY_LIST = {ResponseType.CHOICE, ResponseType.CONFIRM}
-_PAGE = LinkTo(Opens.QUESTION)
+_PAGE = MessageLink(LinkTarget.QUESTION)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,13 +19,13 @@ from core.domain.people import Address
 from core.domain.tokens import TokenPurpose
 from core.engine.permissions import Permissions
 from core.engine.queries import Holder, Queries
-from core.inbound.settle import Correspondence
+from core.inbound.correspondence import Correspondence
 
 _MOST_TOKENS = 5
 """Tokens of one mail that are looked up."""
 
 
-class Senders:
+class MailIdentity:
     """Looks up the owners of a mail's tokens, and says why a mail is not trusted. Every method raises
     :class:`core.errors.DatabaseUnavailable`."""
 

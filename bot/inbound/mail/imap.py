@@ -25,14 +25,14 @@ from typing import TypeVar
 
 import structlog
 
-from bot.inbound.connection import ConnectionState, Downtime, Keeper, Tell, Timing, pauses
+from bot.inbound.connection import ConnectionKeeper, ConnectionState, Downtime, Tell, Timing, pauses
 from bot.inbound.mail.bounces import CHANNEL
 from bot.inbound.mail.inbox import Arrival, MailInbox
 from channels.email.imap import ImapAccount, ImapLost, ImapSession
 from channels.email.lmtp_server import LARGEST_MAIL
 from core.database.locks import LockSlot, LockSlots
 from core.errors import DatabaseUnavailable
-from core.inbound.settle import Correspondence, Understood
+from core.inbound.correspondence import Correspondence, Understood
 from core.ports import Clock
 from core.work.health import Health
 
@@ -128,7 +128,9 @@ class MailPoller:
         self._backoff = FetchBackoff(self._timing.longest_backoff)
         self._downtime = Downtime(log, "mail.mailbox_not_opened", tell, self._timing.told_after)
         again, standby = lambda: next(self._pauses), self._downtime.starts_now
-        self._keeper = Keeper(NAME, places, self._timing, health, self._turn, log, "mail.poller_failed", again, standby)
+        self._keeper = ConnectionKeeper(
+            NAME, places, self._timing, health, self._turn, log, "mail.poller_failed", again, standby
+        )
         self._is_well()
 
     @property
@@ -152,7 +154,7 @@ class MailPoller:
 
     # --- A session ------------------------------------------------------------------------------------------------
 
-    async def _turn(self, keeper: Keeper, place: LockSlot) -> float:
+    async def _turn(self, keeper: ConnectionKeeper, place: LockSlot) -> float:
         """One session; returns the seconds before the next."""
         try:
             await self._look_while(place)

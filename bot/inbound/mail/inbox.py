@@ -3,8 +3,8 @@
 A mail is taken whatever it says: it has to come again only if the database is away. Mail is only ever written to the
 person that a token was made for, and never because of a bounce, an automatic reply, a list or our own mail.
 
-A mail is understood first and recorded last, in one transaction (``core/inbound/settle.py``). After a crash before that
-the mail may come again, and the engine knows the answer already.
+A mail is understood first and recorded last, in one transaction (``core/inbound/correspondence.py``). After a crash
+before that the mail may come again, and the engine knows the answer already.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from dataclasses import dataclass, field, replace
 
 import structlog
 
-from bot.inbound.mail.answers import Replies
-from bot.inbound.mail.bounces import CHANNEL, Returns
+from bot.inbound.mail.answers import MailAnswers
+from bot.inbound.mail.bounces import CHANNEL, MailBounces
 from channels.email.authentication import LAST_REPLY, LastReply
 from channels.email.classify import MailKind
 from channels.email.inbound import Inbound, MailRules, read_mail, unreadable
@@ -24,7 +24,7 @@ from core.domain.tokens import TokenPurpose
 from core.engine.engine import Engine
 from core.engine.signature_lines import SignatureLines
 from core.errors import DatabaseUnavailable
-from core.inbound.settle import Correspondence, Understood
+from core.inbound.correspondence import Correspondence, Understood
 from core.ports import UNOBSERVED, Clock, Observer
 from core.store.quarantine import Quarantined
 
@@ -64,8 +64,8 @@ class MailInbox:
         self._observer = observer
         self._clock = clock
         self._rules = rules
-        self._replies = Replies(engine, mail, rules, signatures)
-        self._returns = Returns(engine.queries, mail, rules)
+        self._replies = MailAnswers(engine, mail, rules, signatures)
+        self._returns = MailBounces(engine.queries, mail, rules)
 
     async def take(self, arrived: Arrival) -> None:
         """Act upon a mail once, however often and by however many ways it comes. Raises only

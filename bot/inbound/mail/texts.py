@@ -6,12 +6,12 @@ from dataclasses import replace
 from datetime import tzinfo
 
 from core.domain.machine import held_until, next_attempt_at
-from core.domain.notice import LinkTo, Message, Opens, Purpose, build_ending, shown_choices
+from core.domain.notice import LinkTarget, Message, MessageLink, Purpose, build_ending, shown_choices
 from core.domain.short_messages import about, in_brief, recorded_partly
 from core.domain.suspension import Suspension
 from core.domain.wording import AgentTold, agent_told, shown_value, told_at
 
-_PAGE = LinkTo(Opens.QUESTION)
+_PAGE = MessageLink(LinkTarget.QUESTION)
 
 _MOST_NAMED = 3
 
@@ -98,5 +98,5 @@ def _not_theirs(suspension: Suspension, came: str, ways: str, *, must_open: bool
     return _message(Purpose.CONFIRMATION if must_open else Purpose.CLARIFICATION, suspension, text, _PAGE)
 
 
-def _message(purpose: Purpose, suspension: Suspension, text: str, link_to: LinkTo | None = None) -> Message:
+def _message(purpose: Purpose, suspension: Suspension, text: str, link_to: MessageLink | None = None) -> Message:
     return replace(about(suspension, purpose, text), link_to=link_to)

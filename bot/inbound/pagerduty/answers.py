@@ -18,7 +18,7 @@ import structlog
 
 from bot.inbound.pagerduty import texts as words
 from bot.inbound.pagerduty.identity import CHANNEL, PagerDutyPeople
-from bot.inbound.pagerduty.incident_lookup import FoundQuestions, Lookup, Needs
+from bot.inbound.pagerduty.incident_lookup import Certainty, FoundQuestions, Lookup
 from channels.grammar.forms import as_lines
 from channels.grammar.reader import NOT_PROPOSED, Circumstances, ClaimWord, Matched, Reading, Unclear, first_line
 from channels.pagerduty.incidents import incident_place
@@ -43,9 +43,9 @@ from core.engine.channel_views import ChannelViews
 from core.engine.engine import Engine
 from core.engine.permissions import Permissions
 from core.errors import NotShownWhole
+from core.inbound.correspondence import Correspondence
 from core.inbound.incidents import Heard, Incidents, Saying
-from core.inbound.reports import Incoming
-from core.inbound.settle import Correspondence
+from core.inbound.reports import InboundReports
 from core.store import incidents as kept
 from core.store.markers import Marker
 from core.store.outbox import Row, tell_row
@@ -89,7 +89,7 @@ class PagerDutyAnswers:
     engine: Engine
     permissions: Permissions
     channel_views: ChannelViews
-    incoming: Incoming
+    incoming: InboundReports
     correspondence: Correspondence
     incidents: Incidents
     lookup: Lookup
@@ -102,7 +102,7 @@ class PagerDutyAnswers:
 
     async def note(self, event: WebhookEvent, said: Annotated) -> Taken:
         note = read_note(said.text)
-        found = await self.lookup.questions(said.where, Needs.ANSWER)
+        found = await self.lookup.questions(said.where, Certainty.ANSWER)
         if not found.questions:
             return unless_early(found)
         waiting = tuple(one for one in found.questions if one.is_open)
@@ -200,7 +200,7 @@ class PagerDutyAnswers:
             return Taken.DONE
         if said.user is None:
             return await self.nobody(event.ids, UncountedReply(said.where, None, "not_a_person"))
-        found = await self.lookup.questions(said.where, Needs.ANSWER)
+        found = await self.lookup.questions(said.where, Certainty.ANSWER)
         if not found.questions:
             return unless_early(found)
         # A field holds one value for the whole incident: it answers where only one question can be meant.
@@ -221,7 +221,7 @@ class PagerDutyAnswers:
     # --- What never counts ----------------------------------------------------------------------------------------
 
     async def nobody(self, ids: Sequence[str], said: UncountedReply) -> Taken:
-        found = await self.lookup.questions(said.where, Needs.CLAIM)
+        found = await self.lookup.questions(said.where, Certainty.CLAIM)
         by = CHANNEL if said.by is None else f"{CHANNEL}:{said.by}"
         log.info("pagerduty.note_ignored", reason=said.reason)
         await self.turn_away(found.questions, by, said.reason)

@@ -17,7 +17,7 @@ import structlog
 
 from bot.inbound.pagerduty.answers import PagerDutyAnswers, Taken, WebhookEvent, unless_early
 from bot.inbound.pagerduty.identity import CHANNEL, PagerDutyPeople
-from bot.inbound.pagerduty.incident_lookup import FoundQuestions, Lookup, Needs
+from bot.inbound.pagerduty.incident_lookup import Certainty, FoundQuestions, Lookup
 from bot.inbound.pagerduty.texts import undecided
 from channels.pagerduty.incidents import incident_place
 from channels.pagerduty.webhooks import (
@@ -112,7 +112,7 @@ class PagerDutyMeaning:
     # --- Who is on it ---------------------------------------------------------------------------------------------
 
     async def _acknowledged(self, event: WebhookEvent, where: Where, user: str) -> Taken:
-        found = await self.lookup.questions(where, Needs.CLAIM)
+        found = await self.lookup.questions(where, Certainty.CLAIM)
         if not found.questions:
             return unless_early(found)
         person = await self.people.person(user)
@@ -137,12 +137,12 @@ class PagerDutyMeaning:
         is_negative = ask.is_negative(ask.choices[marked].value)
         if not is_negative and await self.answers.only_at(found.questions[0]) is not None:
             return None  # nobody has been told there that it answers
-        sure = await self.lookup.questions(where, Needs.ANSWER)
+        sure = await self.lookup.questions(where, Certainty.ANSWER)
         choice = _marked(sure.questions[0]) if len(sure.questions) == 1 else None
         return None if choice is None else (sure.questions[0], choice)
 
     async def _given_back(self, event: WebhookEvent, where: Where, did: IncidentChange) -> Taken:
-        found = await self.lookup.questions(where, Needs.CLAIM)
+        found = await self.lookup.questions(where, Certainty.CLAIM)
         if not found.questions:
             return unless_early(found)
         await self._move(event, where, found, did, None, None)
@@ -151,7 +151,7 @@ class PagerDutyMeaning:
     async def _resolved(self, event: WebhookEvent, where: Where, user: str | None) -> Taken:
         """The person who resolves it has seen it. Open questions still need a decision, and the incident says so
         once; if so configured, it pages once more."""
-        found = await self.lookup.questions(where, Needs.CLAIM)
+        found = await self.lookup.questions(where, Certainty.CLAIM)
         if not found.questions:
             return unless_early(found)
         person = await self.people.person(user) if user is not None else None
@@ -197,7 +197,7 @@ class PagerDutyMeaning:
 
     async def _assigned(self, event: WebhookEvent, where: Where) -> Taken:
         """For a new incident the look-up is enough: it is known from then on, and its page has arrived."""
-        found = await self.lookup.questions(where, Needs.CLAIM)
+        found = await self.lookup.questions(where, Certainty.CLAIM)
         if found.questions and self.rules.assignees_may_answer and where.assignees is not None:
             await self.incidents.assigned(where.incident, event.ids, where.assignees, event.at)
         return unless_early(found)

@@ -16,7 +16,7 @@ import structlog
 from channels.pagerduty.rest import ApiUnavailable, PagerDutyApi
 from core.database.database import Database
 from core.domain.people import Actor, IdentityOf, canonical, spelled
-from core.inbound.reports import Incoming
+from core.inbound.reports import InboundReports
 from core.ports import Clock, Responders
 from core.store import incidents
 from core.store.incidents import PagerAccount
@@ -75,7 +75,7 @@ class PagerDutyPeople:
     """The person behind a PagerDuty user. Raises :class:`ApiUnavailable` if PagerDuty has to be asked and does not
     answer."""
 
-    def __init__(self, accounts: PagerDutyAccounts, responders: Responders, incoming: Incoming) -> None:
+    def __init__(self, accounts: PagerDutyAccounts, responders: Responders, incoming: InboundReports) -> None:
         self._accounts = accounts
         self._responders = responders
         self._incoming = incoming

@@ -38,7 +38,7 @@ SOMEBODY_ELSES = timedelta(minutes=1)
 webhooks of its own, and the API may be asked so often and no oftener."""
 
 
-class Needs(Enum):
+class Certainty(Enum):
     """The certainty that an answer or a claim needs."""
 
     CLAIM = auto()
@@ -68,18 +68,18 @@ class Lookup:
         self._clock = clock
         self._asking: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    async def questions(self, where: Where, needs: Needs) -> FoundQuestions:
+    async def questions(self, where: Where, needs: Certainty) -> FoundQuestions:
         """From what is kept, if that is enough; then it costs one read of the database."""
         now = self._clock.now()
 
         def look(conn: sa.Connection) -> tuple[IncidentRow, tuple[Suspension, ...] | None]:
             kept = incidents.get(conn, where.incident) or IncidentRow(where.incident)
-            return kept, _by_refs(conn, kept.refs or ()) if _is_fresh(kept, now) and needs is Needs.CLAIM else None
+            return kept, _by_refs(conn, kept.refs or ()) if _is_fresh(kept, now) and needs is Certainty.CLAIM else None
 
         kept, questions = await self._database.read(look)
         if questions is not None:
             return FoundQuestions(await self._knowing(questions))
-        if needs is Needs.ANSWER:
+        if needs is Certainty.ANSWER:
             return await self._asked(where, needs, kept)
         async with self._asking.setdefault(where.incident, asyncio.Lock()):  # many may come at once of a new one
             kept, questions = await self._database.read(look)
@@ -98,11 +98,11 @@ class Lookup:
 
         return await self._database.read(look)
 
-    async def _asked(self, where: Where, needs: Needs, kept: IncidentRow) -> FoundQuestions:
+    async def _asked(self, where: Where, needs: Certainty, kept: IncidentRow) -> FoundQuestions:
         try:
             refs = await self._refs(where, kept)
         except ApiUnavailable:
-            if needs is Needs.ANSWER:
+            if needs is Certainty.ANSWER:
                 raise
             refs = kept.refs if kept.refs is not None else self._own(where)
             if refs is None and not (titled := await self._titled(where)):
@@ -110,7 +110,7 @@ class Lookup:
             return FoundQuestions(await self._found(refs) if refs is not None else titled)
         if refs is not None:
             return FoundQuestions(await self._found(refs))
-        titled = await self._titled(where) if needs is Needs.CLAIM else ()
+        titled = await self._titled(where) if needs is Certainty.CLAIM else ()
         return FoundQuestions(titled, known=bool(titled))
 
     async def _refs(self, where: Where, kept: IncidentRow) -> tuple[str, ...] | None:

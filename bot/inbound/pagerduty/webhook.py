@@ -32,7 +32,7 @@ from channels.pagerduty.webhooks import (
     read_webhook,
 )
 from core.errors import DatabaseUnavailable, HandraiseError
-from core.inbound.reports import Incoming
+from core.inbound.reports import InboundReports
 from core.ports import Clock
 
 log = structlog.get_logger(__name__)
@@ -51,7 +51,7 @@ class PagerDutyDoor:
 
     def __init__(
         self,
-        incoming: Incoming,
+        incoming: InboundReports,
         meaning: PagerDutyMeaning,
         parking: PagerDutyParking,
         *,

@@ -13,15 +13,15 @@ import structlog
 from pydantic import JsonValue
 
 from bot.inbound.slack.identity import CHANNEL, NotAdmitted, SlackIdentity
-from bot.inbound.slack.outcomes import Modal, Told, Wrong
+from bot.inbound.slack.outcomes import Modal, SaidPrivately, Wrong
 from channels.slack import command, forms, home, notes
 from channels.slack.interactions import Chosen, OnIt, Reach, Submitted, WantsModal, WantsPage, Who
 from channels.slack.modals import ANSWER_BLOCK, GIVE_ONE, REASON_BLOCK, answer_modal, error_block, reason_modal
 from channels.slack.payloads import Sign, read_option
-from channels.slack.render import Way, way
+from channels.slack.render import AnswerControl, way
 from core.domain.answers import GivenAnswer
 from core.domain.channels import RecipientKind
-from core.domain.notice import Links, Notice, WhenCut, build_ending, build_notice, sight_needed
+from core.domain.notice import Notice, NoticeLinks, WhenCut, build_ending, build_notice, sight_needed
 from core.domain.people import Actor, Recipient, parse_recipient
 from core.domain.reception import (
     AlreadyYours,
@@ -40,11 +40,11 @@ from core.engine.engine import Engine
 from core.engine.reception import would_refuse
 from core.engine.refresh import Stale
 from core.errors import InvalidAnswer, InvalidChoice, NotShownWhole, ResumePayloadInvalid
-from core.inbound.reports import Incoming
+from core.inbound.reports import InboundReports
 
 log = structlog.get_logger(__name__)
 
-PersonalLink = Callable[[str, str], Told]
+PersonalLink = Callable[[str, str], SaidPrivately]
 """The text for a person (an identity) who wants to open one of our pages: a link that signs them in."""
 
 
@@ -88,7 +88,7 @@ class SlackAnswers:
     def __init__(
         self,
         engine: Engine,
-        incoming: Incoming,
+        incoming: InboundReports,
         identity: SlackIdentity,
         *,
         sign: Sign,
@@ -107,53 +107,53 @@ class SlackAnswers:
         self.when_cut = when_cut
         self._personal = personal
 
-    async def choose(self, pressed: Chosen) -> Recorded | Told | Modal:
+    async def choose(self, pressed: Chosen) -> Recorded | SaidPrivately | Modal:
         visit = await self.visit(pressed.by, pressed.ref, pressed.delivery, pressed.reach)
-        if isinstance(visit, Told):
+        if isinstance(visit, SaidPrivately):
             return visit
         return await self.pick(visit, pressed.index)
 
-    async def pick(self, visit: SlackVisit, index: int) -> Recorded | Told | Modal:
+    async def pick(self, visit: SlackVisit, index: int) -> Recorded | SaidPrivately | Modal:
         """Answer with the choice at ``index``, or first ask for the reason that it wants."""
         asking = await self._why(visit, index) or await self._beyond_home(visit, index)
         if asking is not None:
             return asking
         said = await self.give(visit, GivenAnswer(visit.suspension.id, visit.actor, CHANNEL, choice=index))
-        return Told(said.text) if isinstance(said, Wrong) else said
+        return SaidPrivately(said.text) if isinstance(said, Wrong) else said
 
-    async def claim(self, pressed: OnIt) -> Told:
+    async def claim(self, pressed: OnIt) -> SaidPrivately:
         visit = await self.visit(pressed.by, pressed.ref, pressed.delivery, pressed.reach)
-        if isinstance(visit, Told):
+        if isinstance(visit, SaidPrivately):
             return visit
         claimed = await self._engine.claim(visit.suspension.id, visit.actor, CHANNEL)
         if not isinstance(claimed, Suspension):
             return await self._refused(claimed, visit)
-        return Told(notes.claimed(claimed.ask.ref, claimed.claim))
+        return SaidPrivately(notes.claimed(claimed.ask.ref, claimed.claim))
 
-    async def modal(self, pressed: WantsModal) -> Modal | Told:
+    async def modal(self, pressed: WantsModal) -> Modal | SaidPrivately:
         """The modal to answer in, for a person who may answer."""
         visit = await self.visit(pressed.by, pressed.ref, pressed.delivery, pressed.reach)
-        return visit if isinstance(visit, Told) else await self.open(visit)
+        return visit if isinstance(visit, SaidPrivately) else await self.open(visit)
 
-    async def page(self, pressed: WantsPage) -> Told:
+    async def page(self, pressed: WantsPage) -> SaidPrivately:
         """A personal link to the question's page, or to their inbox: it signs in the person whom Slack names. The
         page decides what they may see."""
         if pressed.ref is None:
             actor = await self._identity.who(pressed.by)
         else:
             visit = await self.look(pressed.by, pressed.ref, pressed.delivery, pressed.reach)
-            if isinstance(visit, Told):
+            if isinstance(visit, SaidPrivately):
                 return visit
             actor = visit.actor
         if isinstance(actor, NotAdmitted):
-            return Told(actor.text)
+            return SaidPrivately(actor.text)
         if not self._permissions.responders.is_known(actor.identity):
-            return Told(notes.NO_PAGES)
+            return SaidPrivately(notes.NO_PAGES)
         log.info("slack.page_opened", ref=pressed.ref)
         leads_to = "/inbox" if pressed.ref is None else f"/q/{pressed.ref}"
         return self._personal(actor.identity, leads_to)
 
-    async def open(self, visit: SlackVisit) -> Modal | Told:
+    async def open(self, visit: SlackVisit) -> Modal | SaidPrivately:
         refused = would_refuse(visit.suspension, visit.actor, self._permissions)
         if refused is not None:
             return await self._refused(refused, visit)
@@ -161,9 +161,11 @@ class SlackAnswers:
         view = answer_modal(notice, visit.delivery, self._sign, self.when_cut)
         if view is not None:
             return Modal(view, notice.links.shared)
-        return await self.unopened(visit) or Told(notes.USE_THE_BUTTONS)
+        return await self.unopened(visit) or SaidPrivately(notes.USE_THE_BUTTONS)
 
-    async def unopened(self, visit: SlackVisit, index: int | None = None, sight: Sight = Sight.MESSAGE) -> Told | None:
+    async def unopened(
+        self, visit: SlackVisit, index: int | None = None, sight: Sight = Sight.MESSAGE
+    ) -> SaidPrivately | None:
         """The note for a person who saw only ``sight``, if that is not enough to approve. The choice at ``index``
         may be a negative one."""
         if not visit.suspension.is_open or visit.is_negative(index):
@@ -171,7 +173,7 @@ class SlackAnswers:
         needed = await self._channel_views.sight_needed(CHANNEL, visit.suspension)
         return self._open_first(visit, needed) if needed > sight else None
 
-    async def _beyond_home(self, visit: SlackVisit, index: int) -> Told | None:
+    async def _beyond_home(self, visit: SlackVisit, index: int) -> SaidPrivately | None:
         """:meth:`unopened` for a button of a Home, which shows less than a message."""
         if visit.delivery != home.DELIVERY or not visit.suspension.is_open or visit.is_negative(index):
             return None
@@ -179,14 +181,14 @@ class SlackAnswers:
         needed = sight_needed(notice, home.cut(notice), self.when_cut)
         return self._open_first(visit, needed) if needed > Sight.MESSAGE else None
 
-    def _open_first(self, visit: SlackVisit, needed: Sight) -> Told:
+    def _open_first(self, visit: SlackVisit, needed: Sight) -> SaidPrivately:
         log.info("slack.unopened_refused", ref=visit.ref)
         link = self._page(visit.ref)
-        return Told(notes.reveal_first(link) if needed is Sight.REVEALED else notes.open_first(link), link)
+        return SaidPrivately(notes.reveal_first(link) if needed is Sight.REVEALED else notes.open_first(link), link)
 
-    async def submit(self, submitted: Submitted) -> Recorded | Told | Wrong | Modal:
+    async def submit(self, submitted: Submitted) -> Recorded | SaidPrivately | Wrong | Modal:
         visit = await self.visit(submitted.by, submitted.ref, submitted.delivery, Reach())
-        if isinstance(visit, Told):
+        if isinstance(visit, SaidPrivately):
             return visit
         if submitted.index is not None:
             return await self._submit_reason(visit, submitted.index, submitted.entered.get(REASON_BLOCK, "").strip())
@@ -194,11 +196,13 @@ class SlackAnswers:
         given = self._given(submitted, visit)
         if isinstance(given, Wrong):
             return given
-        sight = Sight.WHOLE if way(notice, self.when_cut) is Way.OPEN_MODAL else Sight.MESSAGE
+        sight = Sight.WHOLE if way(notice, self.when_cut) is AnswerControl.OPEN_MODAL else Sight.MESSAGE
         asking = None if given.choice is None else await self._why(visit, given.choice, sight)
         return asking or await self.give(visit, replace(given, sight=sight))
 
-    async def give(self, visit: SlackVisit, given: GivenAnswer, block: str | None = None) -> Recorded | Told | Wrong:
+    async def give(
+        self, visit: SlackVisit, given: GivenAnswer, block: str | None = None
+    ) -> Recorded | SaidPrivately | Wrong:
         """``block`` is the input that shows an error, by default the answer's own."""
         done = await self._engine.respond(replace(given, via=given.via or visit.via), visit.suspension)
         match done:
@@ -207,23 +211,23 @@ class SlackAnswers:
                 return done
             case Counted(now):
                 log.info("slack.answer_recorded", ref=visit.ref, delivery=visit.delivery)
-                return Told(recorded_partly(await self._shown(now), given.by.identity))
+                return SaidPrivately(recorded_partly(await self._shown(now), given.by.identity))
             case NotAnAnswer(error=InvalidChoice()):
-                return Told(notes.NO_LONGER_OPEN)  # not one of ours: the choices never change
+                return SaidPrivately(notes.NO_LONGER_OPEN)  # not one of ours: the choices never change
             case NotAnAnswer(error=InvalidAnswer() | ResumePayloadInvalid() as error):
                 wrong = self._channel_views.text_on(CHANNEL, error.message)  # it may repeat what they entered
             case _:
                 return await self._refused(done, visit)
         return Wrong({block or error_block(await self.notice(visit.suspension)): wrong})
 
-    async def visit(self, who: Who, ref: str, delivery: str, reach: Reach) -> SlackVisit | Told:
+    async def visit(self, who: Who, ref: str, delivery: str, reach: Reach) -> SlackVisit | SaidPrivately:
         """The person who wants to answer, with their question. A stranger is turned away, and the attempt is logged."""
         actor, suspension = await self._known(who, ref)
         if isinstance(actor, NotAdmitted) and suspension is not None:
             return await self._turned_away(actor, who, suspension)
         return _visit_of(actor, suspension, delivery, reach, who)
 
-    async def look(self, who: Who, ref: str, delivery: str, reach: Reach) -> SlackVisit | Told:
+    async def look(self, who: Who, ref: str, delivery: str, reach: Reach) -> SlackVisit | SaidPrivately:
         """:meth:`visit` for a person who does not answer: no attempt is logged, and a stranger is told no names."""
         return _visit_of(*await self._known(who, ref), delivery, reach, who)
 
@@ -233,13 +237,13 @@ class SlackAnswers:
             actor = await self._identity.before(actor, who, suspension)
         return actor, suspension
 
-    async def _turned_away(self, refused: NotAdmitted, who: Who, suspension: Suspension) -> Told:
+    async def _turned_away(self, refused: NotAdmitted, who: Who, suspension: Suspension) -> SaidPrivately:
         """Only people of our own workspace are told who may answer."""
         if refused.reason == "slack_unavailable" or not suspension.is_open:
-            return Told(refused.text)
+            return SaidPrivately(refused.text)
         await self._incoming.turned_away(suspension.id, f"slack:{who.user_id}", CHANNEL, refused.reason)
         tells = refused.reason == "stranger"
-        return Told(notes.turned_away(refused.text, _may_answer(suspension)) if tells else refused.text)
+        return SaidPrivately(notes.turned_away(refused.text, _may_answer(suspension)) if tells else refused.text)
 
     async def tried(self, visit: SlackVisit, code: str) -> None:
         """Log that a person who may not answer an open question has tried to (``code``)."""
@@ -248,7 +252,7 @@ class SlackAnswers:
 
     # --- What is asked, and what was entered ------------------------------------------------------------------------
 
-    async def _why(self, visit: SlackVisit, index: int, sight: Sight = Sight.MESSAGE) -> Modal | Told | None:
+    async def _why(self, visit: SlackVisit, index: int, sight: Sight = Sight.MESSAGE) -> Modal | SaidPrivately | None:
         """The modal that asks for a reason, if the choice wants one."""
         choices = visit.suspension.ask.choices
         wanted = choices[index].reason_wanted if 0 <= index < len(choices) else None
@@ -263,7 +267,7 @@ class SlackAnswers:
         notice = await self.notice(visit.suspension)
         return Modal(reason_modal(notice, index, wanted, visit.delivery, self._sign), notice.links.shared)
 
-    async def _submit_reason(self, visit: SlackVisit, index: int, reason: str) -> Recorded | Told | Wrong:
+    async def _submit_reason(self, visit: SlackVisit, index: int, reason: str) -> Recorded | SaidPrivately | Wrong:
         choices = visit.suspension.ask.choices
         wanted = choices[index].reason_wanted if index < len(choices) else None
         if wanted is ReasonWanted.REQUIRED and not reason and visit.suspension.is_open:
@@ -291,28 +295,28 @@ class SlackAnswers:
 
     # --- Why it did not count ---------------------------------------------------------------------------------------
 
-    async def _refused(self, refusal: Unrecorded | Unclaimed, visit: SlackVisit) -> Told:
+    async def _refused(self, refusal: Unrecorded | Unclaimed, visit: SlackVisit) -> SaidPrivately:
         log.info("slack.interaction_refused", ref=visit.ref, reason=refusal.error.code)
         match refusal:
             case TooLate(ended):
                 return await self._late(visit, ended)
             case AlreadyYours(now):
                 await self._edit_again(visit, now)
-                return Told(notes.recorded_already(now))
+                return SaidPrivately(notes.recorded_already(now))
             case NotYours(error=error):
                 await self.tried(visit, error.code)
-                return Told(notes.may_not(error, _may_answer(visit.suspension)))
+                return SaidPrivately(notes.may_not(error, _may_answer(visit.suspension)))
             case HeldByAnother(error=error):
-                return Told(notes.held(error))
+                return SaidPrivately(notes.held(error))
             case NotAnAnswer(error=NotShownWhole()):
                 return self._open_first(visit, await self._channel_views.sight_needed(CHANNEL, visit.suspension))
             case NotAnAnswer():
-                return Told(notes.NO_LONGER_OPEN)  # there is no such question any more
+                return SaidPrivately(notes.NO_LONGER_OPEN)  # there is no such question any more
 
-    async def _late(self, visit: SlackVisit, ended: Suspension) -> Told:
+    async def _late(self, visit: SlackVisit, ended: Suspension) -> SaidPrivately:
         """How it ended."""
         await self._edit_again(visit, ended)
-        return Told(await self.truth(ended))
+        return SaidPrivately(await self.truth(ended))
 
     async def _edit_again(self, visit: SlackVisit, now: Suspension) -> None:
         """If the question has ended, edit its message, which still had buttons, once more: Slack may have accepted
@@ -336,7 +340,9 @@ class SlackAnswers:
 
     async def notice(self, suspension: Suspension) -> Notice:
         """The question as Slack shows it now."""
-        return build_notice(await self._shown(suspension), suspension.attempt, Links(self._page(suspension.ask.ref)))
+        return build_notice(
+            await self._shown(suspension), suspension.attempt, NoticeLinks(self._page(suspension.ask.ref))
+        )
 
     def _page(self, ref: str) -> str:
         return f"{self._public_url}/q/{ref}"
@@ -347,10 +353,14 @@ class SlackAnswers:
 
 def _visit_of(
     actor: Actor | NotAdmitted, suspension: Suspension | None, delivery: str, reach: Reach, who: Who
-) -> SlackVisit | Told:
+) -> SlackVisit | SaidPrivately:
     if isinstance(actor, NotAdmitted):
-        return Told(actor.text)
-    return Told(notes.NO_LONGER_OPEN) if suspension is None else SlackVisit(actor, suspension, delivery, reach, who)
+        return SaidPrivately(actor.text)
+    return (
+        SaidPrivately(notes.NO_LONGER_OPEN)
+        if suspension is None
+        else SlackVisit(actor, suspension, delivery, reach, who)
+    )
 
 
 def _may_answer(suspension: Suspension) -> tuple[str, ...]:

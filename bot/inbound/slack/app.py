@@ -45,7 +45,7 @@ from core.domain.notice import WhenCut
 from core.engine.engine import Engine
 from core.engine.inbox import Inbox
 from core.errors import envelope
-from core.inbound.reports import Incoming
+from core.inbound.reports import InboundReports
 from core.work.health import Health
 
 log = structlog.get_logger(__name__)
@@ -204,7 +204,7 @@ def _bolt(listeners: Listeners, client: AsyncWebClient) -> AsyncApp:
 
 def build_slack_app(
     engine: Engine,
-    incoming: Incoming,
+    incoming: InboundReports,
     client: AsyncWebClient,
     *,
     signing_secret: str | None,

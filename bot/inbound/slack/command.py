@@ -15,7 +15,7 @@ from slack_bolt.async_app import AsyncAck
 from bot.inbound.slack.answers import SlackAnswers, SlackVisit
 from bot.inbound.slack.background import NOTE_LENGTH, BackgroundWork
 from bot.inbound.slack.identity import CHANNEL, NotAdmitted, SlackIdentity
-from bot.inbound.slack.outcomes import Modal, Told, Wrong
+from bot.inbound.slack.outcomes import Modal, SaidPrivately, Wrong
 from channels.grammar.reader import ClaimWord, Matched, read_answer
 from channels.slack import notes
 from channels.slack.command import (
@@ -40,7 +40,7 @@ from core.domain.suspension import ResponseType
 from core.engine.permissions import Permissions
 from core.engine.queries import Queries
 
-Approach = Callable[[Who, str, str, Reach], Awaitable[SlackVisit | Told]]
+Approach = Callable[[Who, str, str, Reach], Awaitable[SlackVisit | SaidPrivately]]
 """How somebody comes to a question: to answer it, or to look at it."""
 
 
@@ -87,7 +87,7 @@ class SlackCommand:
     async def _show(self, typed: Typed, ref: str) -> Rendered:
         """Only for a person who may answer it, or may read everything; nobody else learns that the question exists."""
         visit = await self._visit(typed, ref, self.answers.look)
-        if isinstance(visit, Told):
+        if isinstance(visit, SaidPrivately):
             return _plain(visit.text)
         if self._may_not(visit) is not None and not self._may_read(visit):
             return _plain(notes.NOT_YOURS)
@@ -99,7 +99,7 @@ class SlackCommand:
         """Reveals no more than :meth:`_show`. A person who may read but not answer is told who may; every such
         attempt is logged."""
         visit = await self._visit(typed, ref, self.answers.visit)
-        if isinstance(visit, Told):
+        if isinstance(visit, SaidPrivately):
             return _plain(visit.text)
         may_not = self._may_not(visit)
         if may_not is not None and not self._may_read(visit):
@@ -109,19 +109,19 @@ class SlackCommand:
         match said:
             case Recorded():
                 return _plain(notes.RECORDED)
-            case Told(text) | Wrong(text=text):
+            case SaidPrivately(text) | Wrong(text=text):
                 return _plain(text)
             case Rendered() | Modal():
                 return said
 
-    async def _visit(self, typed: Typed, ref: str, approach: Approach) -> SlackVisit | Told:
+    async def _visit(self, typed: Typed, ref: str, approach: Approach) -> SlackVisit | SaidPrivately:
         """Anybody can type a ref, while a button was shown to somebody. So a stranger is told the same for every
         ref, and an unknown ref is answered like another person's question."""
         actor, visit = await self.identity.who(typed.by), await approach(typed.by, ref, DELIVERY, typed.reach)
         if isinstance(actor, NotAdmitted):
-            return Told(actor.text)
-        if isinstance(visit, Told) and await self.queries.find(ref) is None:
-            return Told(notes.NOT_YOURS)
+            return SaidPrivately(actor.text)
+        if isinstance(visit, SaidPrivately) and await self.queries.find(ref) is None:
+            return SaidPrivately(notes.NOT_YOURS)
         return visit
 
     def _may_not(self, visit: SlackVisit) -> str | None:
@@ -130,7 +130,9 @@ class SlackCommand:
     def _may_read(self, visit: SlackVisit) -> bool:
         return self.permissions.may_read(visit.suspension, visit.actor)
 
-    async def _give(self, typed: Typed, visit: SlackVisit, words: str) -> Recorded | Told | Wrong | Modal | Rendered:
+    async def _give(
+        self, typed: Typed, visit: SlackVisit, words: str
+    ) -> Recorded | SaidPrivately | Wrong | Modal | Rendered:
         """By the same grammar as a mail. An answer of more than a line is given in its modal."""
         ask = visit.suspension.ask
         if ask.response_type is ResponseType.FORM or (ask.response_type is ResponseType.TEXT and not words):

@@ -28,7 +28,7 @@ from core.domain.suspension import Suspension
 from core.engine.inbox import Inbox, InboxPage
 from core.engine.permissions import Permissions
 from core.errors import HandraiseError, NotAResponder
-from core.inbound.reports import Incoming
+from core.inbound.reports import InboundReports
 
 log = structlog.get_logger(__name__)
 
@@ -50,7 +50,7 @@ class SlackIdentity:
 
     permissions: Permissions
     inbox: Inbox
-    incoming: Incoming
+    incoming: InboundReports
     ours: OurWorkspace
     people: SlackPeople
     team_id: str | None = None

@@ -24,7 +24,7 @@ from bot.inbound.slack.answers import SlackAnswers
 from bot.inbound.slack.background import BackgroundWork
 from bot.inbound.slack.home import SlackHome
 from bot.inbound.slack.identity import CHANNEL
-from bot.inbound.slack.outcomes import Modal, Told, Wrong
+from bot.inbound.slack.outcomes import Modal, SaidPrivately, Wrong
 from bot.inbound.slack.threads import SlackThreads
 from channels.slack import command, home, notes
 from channels.slack.events import AccessRevoked, HomeOpened, IgnoredEvent, UserMessage, event_id, read_event
@@ -45,7 +45,7 @@ from channels.slack.interactions import (
 from channels.slack.modals import told_modal
 from channels.slack.payloads import Sign
 from core.domain.reception import Recorded
-from core.inbound.reports import Incoming
+from core.inbound.reports import InboundReports
 
 log = structlog.get_logger(__name__)
 
@@ -65,7 +65,9 @@ class SlackListeners:
         reach, done = reach_of(body), read_action(body)
         match done:
             case Chosen() as pressed:
-                said: Recorded | Told | Modal | None = await self._background.in_time(self._answers.choose(pressed))
+                said: Recorded | SaidPrivately | Modal | None = await self._background.in_time(
+                    self._answers.choose(pressed)
+                )
             case OnIt() as pressed:
                 said = await self._background.in_time(self._answers.claim(pressed))
             case WantsModal() as pressed:
@@ -74,20 +76,22 @@ class SlackListeners:
                 said = await self._background.in_time(self._answers.page(pressed))
             case NotForUs(reason):
                 log.info("slack.action_ignored", reason=reason)
-                said = Told(notes.NO_LONGER_OPEN)
+                said = SaidPrivately(notes.NO_LONGER_OPEN)
             case LinkFollowed():
                 said = None
         await ack()
         if isinstance(said, Modal):
             self._background.open(said, reach)
-        if isinstance(said, Told):
+        if isinstance(said, SaidPrivately):
             self._background.tell(reach, said.text, said.link)
         if isinstance(done, Chosen | OnIt):
             self._show_again(done, said)
 
-    def _show_again(self, done: Chosen | OnIt | Submitted, said: Recorded | Told | Wrong | Modal | None) -> None:
+    def _show_again(
+        self, done: Chosen | OnIt | Submitted, said: Recorded | SaidPrivately | Wrong | Modal | None
+    ) -> None:
         """The outbox edits our messages; the other places that were pressed are updated here."""
-        if done.delivery == home.DELIVERY and isinstance(said, Recorded | Told):
+        if done.delivery == home.DELIVERY and isinstance(said, Recorded | SaidPrivately):
             self._home.opened(done.by)
         if isinstance(done, Chosen) and done.delivery == command.DELIVERY and isinstance(said, Recorded):
             self._background.replace(done.reach, notes.RECORDED)
@@ -102,7 +106,7 @@ class SlackListeners:
         match said:
             case Recorded():
                 await ack(response_action="clear")
-            case Told(text, link):
+            case SaidPrivately(text, link):
                 await ack(response_action=SAME_VIEW, view=told_modal(submitted.ref, text, link))
             case Modal(view):
                 await ack(response_action=SAME_VIEW, view=view)
@@ -143,7 +147,7 @@ EVENTS = "slack_event"
 
 @dataclass(frozen=True, slots=True)
 class SlackEvents:
-    incoming: Incoming
+    incoming: InboundReports
     threads: SlackThreads
     home: SlackHome
     background: BackgroundWork

@@ -8,7 +8,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class SaidPrivately:
     """It did not count, or needs no more; ``text`` tells only the person. ``link`` is the link in it."""
 
     text: str

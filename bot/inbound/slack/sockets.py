@@ -18,7 +18,7 @@ from datetime import datetime, timedelta
 import structlog
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.inbound.connection import ConnectionState, Downtime, Keeper, Tell, Timing, pauses
+from bot.inbound.connection import ConnectionKeeper, ConnectionState, Downtime, Tell, Timing, pauses
 from channels.slack.errors import CAUGHT, failure_of
 from channels.slack.socket import CLOSED, SILENT, NotOpened, Socket, Take
 from core.database.locks import LockSlot, LockSlots
@@ -63,7 +63,7 @@ class SlackSockets:
         self._now = now
         self._timing = timing = timing or SocketTiming()
         bug = log, "slack.socket_failed", timing.settled.total_seconds
-        self._keepers = [Keeper(name, places, timing, health, self._fill, *bug) for name in _NAMES]
+        self._keepers = [ConnectionKeeper(name, places, timing, health, self._fill, *bug) for name in _NAMES]
         self._finishing: set[asyncio.Task[None]] = set()
         self._live: set[Socket] = set()
         self._downtime = Downtime(log, "slack.socket_not_opened", tell, timing.told_after)
@@ -92,7 +92,7 @@ class SlackSockets:
         await asyncio.gather(*(keeper.stop() for keeper in self._keepers))
         await asyncio.gather(*self._finishing, return_exceptions=True)
 
-    async def _fill(self, keeper: Keeper, place: LockSlot) -> float:
+    async def _fill(self, keeper: ConnectionKeeper, place: LockSlot) -> float:
         """Socket after socket, as long as the place is ours. A working one ends after the next has begun."""
         socket: Socket | None = None
         pauses = self._pauses()
@@ -148,7 +148,7 @@ class SlackSockets:
         self._downtime.is_over()
         return socket
 
-    async def _watch(self, keeper: Keeper, socket: Socket, place: LockSlot) -> bool:
+    async def _watch(self, keeper: ConnectionKeeper, socket: Socket, place: LockSlot) -> bool:
         """Wait until it has to be replaced, or the place is lost; returns whether it is dead already."""
         self._live.add(socket)
         over = asyncio.ensure_future(socket.over())

@@ -16,7 +16,7 @@ import structlog
 from bot.inbound.slack.answers import SlackAnswers, SlackVisit, message_of
 from bot.inbound.slack.background import BackgroundWork
 from bot.inbound.slack.identity import CHANNEL, SlackIdentity
-from bot.inbound.slack.outcomes import Told, Wrong
+from bot.inbound.slack.outcomes import SaidPrivately, Wrong
 from channels.slack import notes
 from channels.slack.errors import CAUGHT, failure_of
 from channels.slack.events import UserMessage, as_typed, delivery_of_thread
@@ -24,7 +24,7 @@ from channels.slack.interactions import Reach
 from core.domain.answers import GivenAnswer
 from core.domain.reception import Recorded
 from core.domain.suspension import ResponseType, Suspension
-from core.inbound.reports import Incoming
+from core.inbound.reports import InboundReports
 from core.ports import Refused
 
 log = structlog.get_logger(__name__)
@@ -37,7 +37,7 @@ MOST_THREADS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class SlackThreads:
-    incoming: Incoming
+    incoming: InboundReports
     identity: SlackIdentity
     answers: SlackAnswers
     background: BackgroundWork
@@ -88,7 +88,7 @@ class SlackThreads:
             await self._hint(words, ref, await self.answers.truth(ended) if ended else notes.USE_BUTTONS_OR_COMMAND)
             return
         visit = await self.answers.visit(words.by, ref, delivery, reach)
-        if isinstance(visit, Told):
+        if isinstance(visit, SaidPrivately):
             await self._hint(words, ref, visit.text)
         else:
             await self._answer(words, visit)
@@ -100,7 +100,7 @@ class SlackThreads:
         match await self.answers.give(visit, given):
             case Recorded():
                 pass  # the message itself says so, to everybody
-            case Told(text) | Wrong(text=text):
+            case SaidPrivately(text) | Wrong(text=text):
                 self._whisper(words, text)
 
     async def _hint(self, words: UserMessage, about: str, text: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from bot.web.api.suspension_replies import NoticeReply, notice_json
-from core.domain.notice import Links, build_notice
+from core.domain.notice import NoticeLinks, build_notice
 from core.domain.suspension import Suspension
 from core.domain.wire import LadderEntry, ladder_json
 from core.ports import Responders
@@ -26,7 +26,7 @@ def whole_notice_json(
     suspension: Suspension, redacted: Suspension, responders: Responders, public_url: str
 ) -> WholeNoticeReply:
     """``redacted`` is ``suspension`` as its page shows it. ``public_url`` is where our pages are."""
-    notice = build_notice(redacted, suspension.attempt, Links(""))
+    notice = build_notice(redacted, suspension.attempt, NoticeLinks(""))
     return {
         **notice_json(notice),
         "url": f"{public_url}/q/{suspension.ask.ref}",

@@ -13,8 +13,8 @@ from pydantic import AfterValidator, BeforeValidator
 
 from core.domain.people import Actor
 from core.domain.wire import as_utc
-from core.engine.queries import Place
-from core.idempotency import Once
+from core.idempotency import IdempotentRequest
+from core.store.tables import PageCursor
 
 Limit = Annotated[int, Query(ge=1, le=200, description="How many items at most.")]
 Cursor = Annotated[
@@ -66,7 +66,7 @@ IfMatch = Annotated[str, _VERSION]
 OptionalIfMatch = Annotated[str | None, _VERSION]
 
 
-def place(cursor: str | None) -> Place | None:
+def place(cursor: str | None) -> PageCursor | None:
     if cursor is None:
         return None
     micros, _, last = cursor.partition("-")
@@ -83,10 +83,12 @@ def version(if_match: str) -> int:
     return int(if_match.removeprefix("W/").strip('"'))
 
 
-async def once(request: Request, actor: Actor, key: str | None, write: Callable[[Any], tuple[int, str]]) -> Once | None:
+async def once(
+    request: Request, actor: Actor, key: str | None, write: Callable[[Any], tuple[int, str]]
+) -> IdempotentRequest | None:
     """What makes this request idempotent, ``None`` where it has no key."""
     if key is None:
         return None
     path = request.url.path.removeprefix("/api")
     content = hashlib.sha256(f"{request.method} {path}\n".encode() + await request.body()).hexdigest()
-    return Once(actor.key or actor.identity, key, content, write)
+    return IdempotentRequest(actor.key or actor.identity, key, content, write)

@@ -15,7 +15,7 @@ from bot.web.pages.signin import Sessions
 from bot.web.pages.urls import INBOX, question_place, sign_in_place
 from bot.web.pages.view import Moment, moment
 from core.delivery.pause import Pausing
-from core.domain.notice import Links, build_notice
+from core.domain.notice import NoticeLinks, build_notice
 from core.domain.redaction.redaction import PAGE, Redaction
 from core.domain.suspension import Suspension
 from core.engine.inbox import Inbox, InboxPage, Position, position, written
@@ -84,7 +84,7 @@ def line(
     """``suspension`` as a line in the inbox of ``identity``, who lives in ``zone`` if known."""
     ask, claim = suspension.ask, suspension.claim
     place = question_place(ask.ref)
-    notice = build_notice(suspension, suspension.attempt, Links(shared=place))
+    notice = build_notice(suspension, suspension.attempt, NoticeLinks(shared=place))
     is_held = claim is not None and claim.until > now and claim.by != identity
     return Waiting(
         place=place,

@@ -26,7 +26,7 @@ from core.engine.engine import Engine
 from core.engine.permissions import Permissions
 from core.engine.queries import Queries
 from core.errors import DatabaseUnavailable
-from core.inbound.reports import Incoming
+from core.inbound.reports import InboundReports
 from core.ports import Clock, Responders
 
 _FOLDER = Path(__file__).parent
@@ -131,7 +131,7 @@ class PageContext:
     permissions: Permissions
     queries: Queries
     channel_views: ChannelViews
-    incoming: Incoming
+    incoming: InboundReports
     clock: Clock
     site: Site
     seal: Seal
@@ -140,7 +140,9 @@ class PageContext:
     renderer: PageRenderer
 
     @classmethod
-    def furnish(cls, engine: Engine, incoming: Incoming, clock: Clock, public_url: str, key: bytes) -> PageContext:
+    def furnish(
+        cls, engine: Engine, incoming: InboundReports, clock: Clock, public_url: str, key: bytes
+    ) -> PageContext:
         site, seal = Site(public_url), Seal(key)
         cookies = Cookies(site)
         return cls(

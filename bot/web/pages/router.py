@@ -26,14 +26,14 @@ from core.engine.collaboration import Collaboration
 from core.engine.engine import Engine
 from core.engine.inbox import Inbox
 from core.engine.signature_lines import SignatureLines
-from core.inbound.reports import Incoming
+from core.inbound.reports import InboundReports
 from core.ports import Clock
 
 
 def pages_router(
     engine: Engine,
     collaboration: Collaboration,
-    incoming: Incoming,
+    incoming: InboundReports,
     pausing: Pausing,
     signatures: SignatureLines,
     *,

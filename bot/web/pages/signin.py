@@ -23,7 +23,7 @@ from bot.web.pages.cookies import Content, Seal
 from bot.web.pages.forms import Posted, read_post
 from bot.web.pages.rendering import BrowserSession, PageContext
 from bot.web.pages.urls import INBOX, SIGN_IN, SIGN_OUT, Site, onward, sign_in_place, start_place
-from core.domain.notice import LinkTo, Message, Opens, Purpose
+from core.domain.notice import LinkTarget, Message, MessageLink, Purpose
 from core.domain.people import Address, canonical, read_mail_address
 from core.ports import Clock
 from core.store.markers import Marker
@@ -224,7 +224,7 @@ class SignIn:
             "Your sign-in link",
             f"Open this link to sign in. It works once, within {LINK_LIFE.seconds // 60} minutes. "
             "If you did not ask for it, do nothing: without the link nobody gets in.",
-            link_to=LinkTo(Opens.SIGN_IN, leads_to),
+            link_to=MessageLink(LinkTarget.SIGN_IN, leads_to),
         )
         mailboxes = self.room.responders.addresses(mail, MAIL_CHANNEL)
         await self.room.incoming.tell(message, next(iter(mailboxes), Address(MAIL_CHANNEL, mail, mail)))

@@ -14,7 +14,7 @@ from core.domain import earlier_answers
 from core.domain.action import HIDDEN, ShownAction, hides
 from core.domain.clarification import MOST
 from core.domain.forms import Field
-from core.domain.notice import Ending, Links, Notice, NoticeChoice, build_ending, build_notice
+from core.domain.notice import Ending, Notice, NoticeChoice, NoticeLinks, build_ending, build_notice
 from core.domain.people import Person
 from core.domain.quorum import answer_of, is_shared
 from core.domain.short_messages import recorded_partly
@@ -246,7 +246,7 @@ def view_question(
     ``offer`` are lines that they may call their signature."""
     ask = suspension.ask
     is_form = ask.response_type is ResponseType.FORM
-    notice = build_notice(suspension, suspension.attempt, Links(shared=place), identity, zone)
+    notice = build_notice(suspension, suspension.attempt, NoticeLinks(shared=place), identity, zone)
     may_approve = not suspension.to_reveal or sight is Sight.REVEALED
     has_answered = answer_of(suspension, identity) is not None
     return QuestionView(

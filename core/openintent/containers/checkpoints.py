@@ -17,15 +17,15 @@ import sqlalchemy as sa
 
 from core.database.database import Tx
 from core.domain.answers import GivenAnswer
-from core.domain.intent_links import Link
+from core.domain.intent_links import IntentLink
 from core.domain.people import Actor
 from core.domain.reception import Reception
 from core.domain.suspension import Via
 from core.domain.vocabulary import Event
-from core.engine.engine import Engine, Opens
+from core.engine.engine import Engine, OpenQuestion
 from core.engine.queries import may_read
 from core.errors import IntentNotActive, InvalidRequest, NotFound, NotSuspended
-from core.idempotency import Once, Replayed, perform_once
+from core.idempotency import IdempotentRequest, Replayed, perform_once
 from core.openintent.containers.plans import ShownCheckpoint, readable_plan
 from core.openintent.domain.checkpoint import (
     CHECKPOINT_REACHED,
@@ -52,7 +52,12 @@ class Checkpoints:
     clock: Clock
 
     async def make(
-        self, plan_id: str, wanted: NewCheckpoint, by: Actor, traceparent: str | None = None, once: Once | None = None
+        self,
+        plan_id: str,
+        wanted: NewCheckpoint,
+        by: Actor,
+        traceparent: str | None = None,
+        once: IdempotentRequest | None = None,
     ) -> ShownCheckpoint | Replayed:
         """Make a reached checkpoint; if it needs approval, its question is open.
 
@@ -65,12 +70,14 @@ class Checkpoints:
             return await self.engine.database.write(job)
         request = replace(question_of(wanted), traceparent=traceparent)
 
-        def asking(tx: Tx, opens: Opens) -> ShownCheckpoint | Replayed:
+        def asking(tx: Tx, opens: OpenQuestion) -> ShownCheckpoint | Replayed:
             return perform_once(tx, once, now, lambda: self._make(tx, plan_id, wanted, by, opens))
 
         return await self.engine.open_within(request, by, asking)
 
-    def _make(self, tx: Tx, plan_id: str, wanted: NewCheckpoint, by: Actor, opens: Opens | None) -> ShownCheckpoint:
+    def _make(
+        self, tx: Tx, plan_id: str, wanted: NewCheckpoint, by: Actor, opens: OpenQuestion | None
+    ) -> ShownCheckpoint:
         now = self.clock.now()
         intent = access.lock(tx, readable_plan(tx.conn, plan_id, by).intent_id, by, Right.WORK)
         plan = readable_plan(tx.conn, plan_id, by)  # once more: held still from here on
@@ -79,7 +86,7 @@ class Checkpoints:
             raise IntentNotActive(f"The intent has ended; it is {intent.status}.")
         asked = None
         if opens is not None:
-            intents.link(tx, [intent.id], Link.CHECKPOINTS)
+            intents.link(tx, [intent.id], IntentLink.CHECKPOINTS)
             asked = opens(tx, intent.id)
         made = Checkpoint(
             str(uuid.uuid4()),
@@ -128,7 +135,7 @@ class Checkpoints:
         by: Actor,
         reason: str | None = None,
         named: str | None = None,
-        once: Once | None = None,
+        once: IdempotentRequest | None = None,
     ) -> Reception | Replayed:
         """:meth:`Engine.respond_once`, with the same permissions and refusals."""
         metadata = {} if reason is None else {"reason": reason}
@@ -155,6 +162,6 @@ def _check(plan: TaskPlan, wanted: NewCheckpoint) -> None:
 
 
 def _repeatable(
-    once: Once | None, now: datetime, job: Callable[[Tx], ShownCheckpoint]
+    once: IdempotentRequest | None, now: datetime, job: Callable[[Tx], ShownCheckpoint]
 ) -> Callable[[Tx], ShownCheckpoint | Replayed]:
     return lambda tx: perform_once(tx, once, now, lambda: job(tx))

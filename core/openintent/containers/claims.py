@@ -17,7 +17,7 @@ from core.database.database import Database, Tx
 from core.domain.intent import Intent, IntentStatus
 from core.domain.people import Actor
 from core.errors import DependenciesIncomplete, IntentNotActive
-from core.idempotency import Once, Replayed, perform_once
+from core.idempotency import IdempotentRequest, Replayed, perform_once
 from core.openintent.domain.propagation import ENDED
 from core.openintent.domain.task import Task, TaskStatus, claimed
 from core.openintent.intents.phase_inputs import claim_inputs, phase_of, upstream_suspended, with_inputs
@@ -35,7 +35,7 @@ class TaskClaims:
     log: IntentLog
     clock: Clock
 
-    async def claim(self, task_id: str, by: Actor, once: Once | None = None) -> Task | Replayed:
+    async def claim(self, task_id: str, by: Actor, once: IdempotentRequest | None = None) -> Task | Replayed:
         """Claim the task for ``by``.
 
         Raises :class:`TaskNotClaimable`, :class:`IntentNotActive` if the task's intent has ended,

@@ -17,11 +17,11 @@ from pydantic import JsonValue
 
 from core.database.database import Database, Tx
 from core.domain.intent import Intent
-from core.domain.intent_links import Link
+from core.domain.intent_links import IntentLink
 from core.domain.people import Actor, Role
 from core.domain.vocabulary import Event
 from core.errors import Forbidden, InvalidRequest, NotFound, VersionConflict
-from core.idempotency import Once, Replayed, perform_once
+from core.idempotency import IdempotentRequest, Replayed, perform_once
 from core.openintent.domain.coordinator import (
     Coordinator,
     CoordinatorChange,
@@ -65,7 +65,9 @@ class Coordinators:
     members: Members
     clock: Clock
 
-    async def create(self, wanted: NewCoordinator, by: Actor, once: Once | None = None) -> Coordinator | Replayed:
+    async def create(
+        self, wanted: NewCoordinator, by: Actor, once: IdempotentRequest | None = None
+    ) -> Coordinator | Replayed:
         """By the owner of the intent or portfolio, or an admin. The agent becomes a member of the intent.
 
         Raises :class:`InvalidRequest` unless exactly one of intent and portfolio is named, and for an end that has
@@ -97,7 +99,7 @@ class Coordinators:
         if intent is not None:
             if not intent_agents.belongs(tx.conn, intent.id, made.agent_id):
                 intent, _ = self.members.join(tx, intent, made.agent_id, "coordinator", by.identity, made.granted_at)
-            intents.link(tx, [intent.id], Link.COORDINATORS)
+            intents.link(tx, [intent.id], IntentLink.COORDINATORS)
             self._say(tx, intent, made, ASSIGNED, by, made.granted_at)
         return made
 

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from core.database.database import Database, Tx
 from core.domain.intent import Intent, check_version
-from core.domain.intent_links import Link
+from core.domain.intent_links import IntentLink
 from core.domain.people import Actor
 from core.domain.vocabulary import Event
 from core.errors import DependencyCycle, IntentNotActive, InvalidRequest, NotFound
@@ -114,19 +114,21 @@ class Graphs:
         def job(tx: Tx) -> Shown:
             seen = access.read(tx.conn, intent_id, by)  # before the lock: a caller without the right makes nobody wait
             intent_edges.hold_graph(tx)
-            unlinked = () if seen.links & Link.DEPENDENCIES else seen.depends_on  # made by an older version
+            unlinked = () if seen.links & IntentLink.DEPENDENCIES else seen.depends_on  # made by an older version
             there, now = intents.lock_in_order(tx, [intent_id, dependency_id, *unlinked]), self.clock.now()
             intent = _governed(tx, there.get(intent_id), by, version)
             if dependency_id in intent.depends_on:
                 return shown(tx.conn, [intent], by)[0]
             upstream = _upstream(tx, there.get(dependency_id), intent, dependency_id, by)
-            mine = () if intent.links & Link.DEPENDENCIES else intent.depends_on  # they may have been linked meanwhile
+            mine = (
+                () if intent.links & IntentLink.DEPENDENCIES else intent.depends_on
+            )  # they may have been linked meanwhile
             upstreams = [dependency_id, *(one for one in mine if one in there)]
             intent_edges.put(tx, intent_id, upstreams)
-            intents.link(tx, [intent_id], Link.DEPENDENCIES)
-            intents.link(tx, upstreams, Link.DEPENDENTS)
+            intents.link(tx, [intent_id], IntentLink.DEPENDENCIES)
+            intents.link(tx, upstreams, IntentLink.DEPENDENTS)
             named = replace(
-                intent, depends_on=(*intent.depends_on, dependency_id), links=intent.links | Link.DEPENDENCIES
+                intent, depends_on=(*intent.depends_on, dependency_id), links=intent.links | IntentLink.DEPENDENCIES
             )
             said = Event(DEPENDENCY_ADDED, {"dependency_id": dependency_id}, by.identity)
             return self._keep(tx, intent, dependency_added(named, upstream), said, now, by)

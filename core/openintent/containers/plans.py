@@ -22,7 +22,7 @@ from core.domain.suspension import Suspension
 from core.domain.vocabulary import Event
 from core.domain.wire import JsonObject
 from core.errors import IntentNotActive, InvalidRequest, NotFound, TaskInPlan
-from core.idempotency import Once, Replayed, perform_once
+from core.idempotency import IdempotentRequest, Replayed, perform_once
 from core.openintent.domain.checkpoint import Checkpoint
 from core.openintent.domain.plan import (
     CREATED,
@@ -68,7 +68,7 @@ class Plans:
     clock: Clock
 
     async def create(
-        self, intent_id: str, wanted: PlanChange, by: Actor, once: Once | None = None
+        self, intent_id: str, wanted: PlanChange, by: Actor, once: IdempotentRequest | None = None
     ) -> ShownPlan | Replayed:
         """A draft. Raises :class:`NotFound` if ``by`` may not read the intent, :class:`IntentNotActive` if the
         intent has ended, and the errors of a task's place."""

@@ -18,12 +18,12 @@ from pydantic import JsonValue
 
 from core.database.database import Database, Tx
 from core.domain.intent import Intent
-from core.domain.intent_links import Link
+from core.domain.intent_links import IntentLink
 from core.domain.people import Actor, Role
 from core.domain.vocabulary import Event
 from core.domain.wire import JsonObject
 from core.errors import Forbidden, InvalidRequest, InvalidTransition, NotFound
-from core.idempotency import Once, Replayed, perform_once
+from core.idempotency import IdempotentRequest, Replayed, perform_once
 from core.openintent.domain.aggregate import Aggregate
 from core.openintent.domain.portfolio import (
     ADDED,
@@ -41,10 +41,10 @@ from core.openintent.intents.showing import Shown, reader, shown
 from core.openintent.intents.writing import IntentLog
 from core.openintent.store import portfolios
 from core.openintent.store.due_times import DueKind
-from core.openintent.store.portfolios import Place
 from core.ports import Clock
 from core.store import event_log, intents
 from core.store.event_log import Following
+from core.store.tables import PageCursor
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,9 @@ class Portfolios:
     times: DueTimes
     clock: Clock
 
-    async def create(self, wanted: NewPortfolio, by: Actor, once: Once | None = None) -> CountedPortfolio | Replayed:
+    async def create(
+        self, wanted: NewPortfolio, by: Actor, once: IdempotentRequest | None = None
+    ) -> CountedPortfolio | Replayed:
         """Raises :class:`InvalidRequest` for a deadline that has passed."""
         now = self.clock.now()
         made = Portfolio(
@@ -116,7 +118,7 @@ class Portfolios:
         await self.database.read(lambda conn: access.read_portfolio(conn, portfolio_id, by))
 
     async def page(
-        self, by: Actor, *, created_by: str | None, before: Place | None, limit: int
+        self, by: Actor, *, created_by: str | None, before: PageCursor | None, limit: int
     ) -> list[CountedPortfolio]:
         """Newest first; all keys' for operators, or those of the key ``created_by``."""
 
@@ -182,7 +184,7 @@ class Portfolios:
         role: MembershipRole,
         priority: int,
         by: Actor,
-        once: Once | None = None,
+        once: IdempotentRequest | None = None,
     ) -> PortfolioMember | Replayed:
         """Add an intent, or give a member another role and priority.
 
@@ -206,7 +208,7 @@ class Portfolios:
             if found is not None:
                 member = replace(found, role=role, priority=priority)
             portfolios.put_member(tx, member)
-            intents.link(tx, [intent_id], Link.PORTFOLIOS)
+            intents.link(tx, [intent_id], IntentLink.PORTFOLIOS)
             said: JsonObject = {"role": role.value, "priority": priority, "status": intent.status.value}
             self._say(tx, intent, ADDED, portfolio_id, said, by, now)
             return member

@@ -15,11 +15,11 @@ from pydantic import JsonValue
 
 from core.database.database import Database, Tx
 from core.domain.intent import Intent, IntentStatus, replace_state
-from core.domain.intent_links import EdgeKind, Link
+from core.domain.intent_links import EdgeKind, IntentLink
 from core.domain.people import Actor
 from core.domain.vocabulary import Event
 from core.errors import NotFound
-from core.idempotency import Once, Replayed, perform_once
+from core.idempotency import IdempotentRequest, Replayed, perform_once
 from core.openintent.domain.propagation import Upstreams, settled
 from core.openintent.domain.task import Task, TaskStatus, event_of
 from core.openintent.domain.workflow import NewPhase, StartValues, check_wiring, state_of
@@ -28,10 +28,11 @@ from core.openintent.intents.linking import lock_named
 from core.openintent.intents.members import AGENT_ASSIGNED, WORKER, agent_named, membership_json
 from core.openintent.intents.writing import IntentLog
 from core.openintent.store import intent_edges, tasks, workflows
-from core.openintent.store.workflows import PhaseRecord, PhaseStanding, Place, Workflow
+from core.openintent.store.workflows import PhaseRecord, PhaseStanding, Workflow
 from core.ports import Clock
 from core.store import event_log, intent_agents, intents
 from core.store.intent_agents import IntentAgent
+from core.store.tables import PageCursor
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,9 @@ class Workflows:
     log: IntentLog
     clock: Clock
 
-    async def create(self, wanted: NewWorkflow, by: Actor, once: Once | None = None) -> ShownWorkflow | Replayed:
+    async def create(
+        self, wanted: NewWorkflow, by: Actor, once: IdempotentRequest | None = None
+    ) -> ShownWorkflow | Replayed:
         """Raises :class:`InvalidRequest`, which names the field, for wiring that does not fit and a parent that ``by``
         may not read, :class:`DependencyCycle`, and :class:`IntentNotActive` for a parent that has ended."""
         check_wiring(wanted.phases)
@@ -101,7 +104,7 @@ class Workflows:
         parent = workflow.parent_intent_id
         if parent is not None:
             edges += [(parent, one.intent.id, EdgeKind.CHILD) for one in made]
-            intents.link(tx, [parent], Link.CHILDREN)
+            intents.link(tx, [parent], IntentLink.CHILDREN)
         intent_edges.put_all(tx, edges)
         self.log.hub.announce_intents(tx, *(one.id for one in grown))
 
@@ -116,7 +119,7 @@ class Workflows:
 
         return await self.database.read(job)
 
-    async def page(self, by: Actor, *, before: Place | None, limit: int) -> Sequence[ShownWorkflow]:
+    async def page(self, by: Actor, *, before: PageCursor | None, limit: int) -> Sequence[ShownWorkflow]:
         """Newest first."""
         agent = None if by.reads_all else by.key
 
@@ -209,13 +212,13 @@ class _Making:
             links=self._links(phase),
         )
 
-    def _links(self, phase: NewPhase) -> Link:
-        links = Link.PHASE | Link.TASKS
+    def _links(self, phase: NewPhase) -> IntentLink:
+        links = IntentLink.PHASE | IntentLink.TASKS
         if phase.depends_on or phase.sources():
-            links |= Link.DEPENDENCIES
+            links |= IntentLink.DEPENDENCIES
         if phase.name in self._sources:
-            links |= Link.DEPENDENTS
-        return links if self._workflow.parent_intent_id is None else links | Link.PARENT
+            links |= IntentLink.DEPENDENTS
+        return links if self._workflow.parent_intent_id is None else links | IntentLink.PARENT
 
     def _task(self, phase: NewPhase, *, ready: bool) -> Task:
         return Task(

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Generic
 
 from core.domain.intent import Intent, IntentStatus, Moving
-from core.domain.intent_links import HOLD_OF, EdgeKind, Hold
+from core.domain.intent_links import HOLD_OF, EdgeKind, IntentHold
 from core.domain.vocabulary import STATUS_CHANGED, Event
 from core.domain.wire import JsonObject
 from core.errors import DependenciesIncomplete
@@ -38,11 +38,11 @@ class Upstreams:
 
     unmet: Mapping[tuple[str, IntentStatus], int] = field(default_factory=dict)
 
-    def holds(self) -> Hold:
+    def holds(self) -> IntentHold:
         """The hold of a blocked intent."""
-        held = Hold.NONE
+        held = IntentHold.NONE
         for kind, _ in self.unmet:
-            held |= HOLD_OF.get(kind, Hold.NONE)
+            held |= HOLD_OF.get(kind, IntentHold.NONE)
         return held
 
     def suspends(self) -> bool:
@@ -68,7 +68,9 @@ class Followed(Generic[Moving]):
 # --- The intent that moves ------------------------------------------------------------------------------------------
 
 
-def settled(before: IntentStatus, intent: Intent, upstreams: Upstreams, inputs: Hold = Hold.NONE) -> Followed[Intent]:
+def settled(
+    before: IntentStatus, intent: Intent, upstreams: Upstreams, inputs: IntentHold = IntentHold.NONE
+) -> Followed[Intent]:
     """The intent that has moved from ``before``, as its own upstreams leave it.
 
     A draft is activated only with its dependencies completed (RFC-0002). An intent that was owed a block becomes
@@ -77,18 +79,18 @@ def settled(before: IntentStatus, intent: Intent, upstreams: Upstreams, inputs: 
     hold while a source of its inputs is suspended (RFC-0026 §3).
     """
     if intent.status in ENDED:
-        return Followed(intent.holding(Hold.NONE))
+        return Followed(intent.holding(IntentHold.NONE))
     if intent.status is not IntentStatus.ACTIVE:
         return Followed(intent)
     owed = (intent.held & upstreams.holds()) | inputs
     reason = UPSTREAM_SUSPENDED
     if upstreams.suspends():
-        owed |= Hold.UPSTREAM
+        owed |= IntentHold.UPSTREAM
     if before is IntentStatus.DRAFT and upstreams.of_kind(EdgeKind.DEPENDENCY):
-        owed |= Hold.UPSTREAM
+        owed |= IntentHold.UPSTREAM
         reason = DEPENDENCIES_INCOMPLETE
     if not owed:
-        return Followed(intent.holding(Hold.NONE))
+        return Followed(intent.holding(IntentHold.NONE))
     blocked = replace(intent, status=IntentStatus.BLOCKED, held=owed)
     return Followed(blocked, _status_changed(intent.status, blocked.status, reason))
 
@@ -121,7 +123,7 @@ def check_completion(upstreams: Upstreams) -> None:
 # --- Those that depend on it ----------------------------------------------------------------------------------------
 
 
-def upstream_suspended(dependent: Moving, upstream_id: str, hold: Hold) -> Followed[Moving]:
+def upstream_suspended(dependent: Moving, upstream_id: str, hold: IntentHold) -> Followed[Moving]:
     """An active dependent becomes blocked; a suspended one is owed the block (RFC-0026 §2 rule 2; by a coordinator:
     §3). An agent's own block stays its own. Without a ``hold`` the dependent stays as it is: it takes outputs of the
     upstream, and no coordinator makes it wait for them."""
@@ -143,7 +145,7 @@ def dependency_added(dependent: Intent, upstream: Intent) -> Followed[Intent]:
     """``upstream`` is a new dependency. An active intent goes on, unless the upstream is suspended (API.md §7)."""
     if upstream.status is not IntentStatus.SUSPENDED:
         return Followed(dependent)
-    return upstream_suspended(dependent, upstream.id, Hold.UPSTREAM)
+    return upstream_suspended(dependent, upstream.id, IntentHold.UPSTREAM)
 
 
 def upstreams_changed(dependent: Moving, upstreams: Upstreams) -> Followed[Moving]:

@@ -34,7 +34,7 @@ from core.domain.people import Actor
 from core.domain.vocabulary import ENGAGEMENT, STATUS_CHANGED, Event
 from core.domain.wire import JsonObject
 from core.errors import Forbidden
-from core.idempotency import Once, Replayed, perform_once
+from core.idempotency import IdempotentRequest, Replayed, perform_once
 from core.openintent.domain.intent_lease import OVER
 from core.openintent.intents import access
 from core.openintent.intents.access import Right
@@ -103,7 +103,7 @@ class Intents:
         self._leases = leases
         self._clock = clock
 
-    async def create(self, wanted: NewIntent, by: Actor, once: Once | None = None) -> Shown | Replayed:
+    async def create(self, wanted: NewIntent, by: Actor, once: IdempotentRequest | None = None) -> Shown | Replayed:
         """Raises :class:`InvalidRequest` for a parent or a dependency that ``by`` may not read."""
         now = self._clock.now()
         creator = by.key or by.identity

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from core.database.database import Tx
 from core.domain.intent import Intent
-from core.domain.intent_links import EdgeKind, Link
+from core.domain.intent_links import EdgeKind, IntentLink
 from core.domain.people import Actor
 from core.errors import DependencyCycle, IntentNotActive, InvalidRequest
 from core.openintent.domain.propagation import ENDED
@@ -47,11 +47,11 @@ def lock_named(tx: Tx, parent_id: str | None, depends_on: Sequence[str], by: Act
 
 def linked(intent: Intent) -> Intent:
     """A new intent with its first links."""
-    links = Link.NONE
+    links = IntentLink.NONE
     if intent.parent_id is not None:
-        links |= Link.PARENT
+        links |= IntentLink.PARENT
     if intent.depends_on:
-        links |= Link.DEPENDENCIES
+        links |= IntentLink.DEPENDENCIES
     return replace(intent, links=links)
 
 
@@ -59,10 +59,10 @@ def put_links(tx: Tx, intent: Intent) -> None:
     """Write the parent and the dependencies of a new intent at both ends."""
     if intent.parent_id is not None:
         intent_edges.put(tx, intent.parent_id, [intent.id], EdgeKind.CHILD)
-        intents.link(tx, [intent.parent_id], Link.CHILDREN)
+        intents.link(tx, [intent.parent_id], IntentLink.CHILDREN)
     if intent.depends_on:
         intent_edges.put(tx, intent.id, intent.depends_on)
-        intents.link(tx, intent.depends_on, Link.DEPENDENTS)
+        intents.link(tx, intent.depends_on, IntentLink.DEPENDENTS)
 
 
 def _check_readable(tx: Tx, found: Mapping[str, Intent], intent_id: str, path: str, by: Actor) -> None:

@@ -18,7 +18,7 @@ from pydantic import JsonValue
 
 from core.database.database import Tx
 from core.domain.intent import Intent, IntentStatus
-from core.domain.intent_links import Link
+from core.domain.intent_links import IntentLink
 from core.domain.wire import JsonObject, instant
 from core.errors import DependenciesIncomplete, UnresolvableInput, UpstreamIntentSuspended
 from core.openintent.domain.task import Task
@@ -66,13 +66,13 @@ def with_inputs(task: Task, inputs: JsonObject) -> Task:
 
 def phase_of(conn: sa.Connection, intent: Intent, task: Task) -> PhaseRecord | None:
     """The phase of this intent and task."""
-    phase = workflows.phase_of_intent(conn, intent.id) if intent.links & Link.PHASE else None
+    phase = workflows.phase_of_intent(conn, intent.id) if intent.links & IntentLink.PHASE else None
     return None if phase is None or phase.task_id != task.id else phase
 
 
 def check_sources(tx: Tx, intent: Intent, now: datetime) -> None:
     """Raises :class:`UpstreamIntentSuspended` if a source of the inputs of ``intent`` waits for a person."""
-    phase = workflows.phase_of_intent(tx.conn, intent.id) if intent.links & Link.PHASE else None
+    phase = workflows.phase_of_intent(tx.conn, intent.id) if intent.links & IntentLink.PHASE else None
     if phase is not None:
         sources = workflows.phases_named(tx.conn, phase.workflow_id, sources_of(phase.inputs))
         _check_none_waits(tx.conn, sources, phase.task_id, phase.name, now)

@@ -17,7 +17,7 @@ import sqlalchemy as sa
 
 from core.database.database import Database, Tx
 from core.domain.intent import Intent, IntentStatus
-from core.domain.intent_links import EdgeKind, Link
+from core.domain.intent_links import EdgeKind, IntentLink
 from core.openintent.domain.propagation import settled
 from core.openintent.intents.writing import IntentLog
 from core.openintent.store import intent_edges
@@ -70,16 +70,16 @@ class Reconciler:
         named = [*seen.depends_on, *([seen.parent_id] if seen.parent_id else [])]
         there = intents.lock_in_order(tx, [intent_id, *named])
         intent = there[intent_id]
-        if intent.parent_id and not intent.links & Link.PARENT:
+        if intent.parent_id and not intent.links & IntentLink.PARENT:
             known = [intent.parent_id] if intent.parent_id in there else []
             intent_edges.put(tx, intent.parent_id, [intent_id] if known else [], EdgeKind.CHILD)
-            intents.link(tx, known, Link.CHILDREN)
-            intents.link(tx, [intent_id], Link.PARENT)
-        if intent.depends_on and not intent.links & Link.DEPENDENCIES:
+            intents.link(tx, known, IntentLink.CHILDREN)
+            intents.link(tx, [intent_id], IntentLink.PARENT)
+        if intent.depends_on and not intent.links & IntentLink.DEPENDENCIES:
             known = [one for one in intent.depends_on if one in there]
             intent_edges.put(tx, intent_id, known)
-            intents.link(tx, known, Link.DEPENDENTS)
-            intents.link(tx, [intent_id], Link.DEPENDENCIES)
+            intents.link(tx, known, IntentLink.DEPENDENTS)
+            intents.link(tx, [intent_id], IntentLink.DEPENDENCIES)
             self._hold(tx, intent)
 
     def _hold(self, tx: Tx, intent: Intent) -> None:

@@ -23,7 +23,7 @@ from core.domain.people import Actor, Role
 from core.domain.vocabulary import Event
 from core.domain.wire import JsonObject, instant
 from core.errors import Forbidden, InvalidRequest, NotFound
-from core.idempotency import Once, Replayed, perform_once
+from core.idempotency import IdempotentRequest, Replayed, perform_once
 from core.openintent.domain.retry import (
     CALLBACK_DEAD,
     CALLBACK_REFUSED,
@@ -107,7 +107,7 @@ class Retrying:
         return await self.database.read(job)
 
     async def record(
-        self, intent_id: str, failed: Failed, by: Actor, once: Once | None = None
+        self, intent_id: str, failed: Failed, by: Actor, once: IdempotentRequest | None = None
     ) -> IntentFailure | Replayed:
         """Record a failure and do what follows. Raises :class:`Forbidden` for another agent's failure, unless ``by``
         is an admin."""

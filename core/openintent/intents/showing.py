@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from core.domain.intent import RESERVED, Intent
-from core.domain.intent_links import Link
+from core.domain.intent_links import IntentLink
 from core.domain.machine import next_attempt_at
 from core.domain.people import Actor
 from core.domain.record import record_json
@@ -39,7 +39,7 @@ def reader(by: Actor) -> str | None:
 
 def shown(conn: sa.Connection, found: Sequence[Intent], by: Actor) -> list[Shown]:
     """Intents as ``by``, who may read them, sees them."""
-    parents = [intent.id for intent in found if intent.links & Link.CHILDREN]
+    parents = [intent.id for intent in found if intent.links & IntentLink.CHILDREN]
     below = aggregates.of_children(conn, parents, reader(by)) if parents else {}
     asked = suspensions.those(conn, [intent.suspension_id for intent in found if intent.suspension_id is not None])
     several = []

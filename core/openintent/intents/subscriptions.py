@@ -19,12 +19,13 @@ from core.database.database import Database, Tx
 from core.domain.people import OWN_KEY, Actor, Role
 from core.errors import CallbackNotAllowed, Forbidden, InvalidRequest, NotFound, QuotaExceeded
 from core.hub import Hub
-from core.idempotency import Once, Replayed, perform_once
+from core.idempotency import IdempotentRequest, Replayed, perform_once
 from core.openintent.intents import access
 from core.openintent.store import subscriptions
-from core.openintent.store.subscriptions import Place, Subscription
+from core.openintent.store.subscriptions import Subscription
 from core.ports import Agents, Clock
 from core.store import event_log, log_followers
+from core.store.tables import PageCursor
 
 KeyHolders = Callable[[str], Actor | None]
 """The holder of the key of that name, ``None`` if there is no such key or it was revoked."""
@@ -61,7 +62,9 @@ class Subscriptions:
     hub: Hub
     clock: Clock
 
-    async def create(self, wanted: NewSubscription, by: Actor, once: Once | None = None) -> Subscription | Replayed:
+    async def create(
+        self, wanted: NewSubscription, by: Actor, once: IdempotentRequest | None = None
+    ) -> Subscription | Replayed:
         """Raises :class:`InvalidRequest`, :class:`CallbackNotAllowed`, :class:`NotFound` for an intent that the
         subscriber may not read, and :class:`QuotaExceeded`."""
         now = self.clock.now()
@@ -124,7 +127,7 @@ class Subscriptions:
             raise QuotaExceeded(message, quota="subscriptions", limit=MOST, current=current)
 
     async def page(
-        self, by: Actor, *, intent_id: str | None, portfolio_id: str | None, before: Place | None, limit: int
+        self, by: Actor, *, intent_id: str | None, portfolio_id: str | None, before: PageCursor | None, limit: int
     ) -> Sequence[Subscription]:
         """Newest first; all keys' for operators."""
         mine = None if by.reads_all else by.key

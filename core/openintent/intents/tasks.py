@@ -14,12 +14,12 @@ import sqlalchemy as sa
 
 from core.database.database import Database, Tx
 from core.domain.intent import Intent, IntentStatus
-from core.domain.intent_links import Link
+from core.domain.intent_links import IntentLink
 from core.domain.people import Actor
 from core.domain.vocabulary import Event
 from core.domain.wire import JsonObject
 from core.errors import IntentNotActive, InvalidRequest, NotFound
-from core.idempotency import Once, Replayed, perform_once
+from core.idempotency import IdempotentRequest, Replayed, perform_once
 from core.openintent.domain.task import (
     Task,
     TaskChange,
@@ -47,7 +47,7 @@ class Tasks:
     clock: Clock
 
     async def create(
-        self, intent_id: str, name: str, wanted: TaskChange, by: Actor, once: Once | None = None
+        self, intent_id: str, name: str, wanted: TaskChange, by: Actor, once: IdempotentRequest | None = None
     ) -> Task | Replayed:
         """A pending task. Raises :class:`NotFound` if ``by`` may not read the intent, :class:`IntentNotActive` if it
         has ended."""
@@ -60,7 +60,7 @@ class Tasks:
             made = Task(str(uuid.uuid4()), intent.id, name, TaskStatus.PENDING, 0, by.key or by.identity, now, now)
             made = changed(made, replace(wanted, status=None), now)
             tasks.insert(tx, made)
-            intents.link(tx, [intent.id], Link.TASKS)
+            intents.link(tx, [intent.id], IntentLink.TASKS)
             self.log.write(tx, intent, now, _event(made, None, by))
             return made
 
@@ -102,7 +102,7 @@ class Tasks:
                 _check_acyclic(tx.conn, after, by)
             if is_taken_up(before, wanted):
                 after = with_inputs(after, claim_inputs(tx, intent, before, now))
-            if after.status is TaskStatus.COMPLETED and intent.links & Link.PHASE:
+            if after.status is TaskStatus.COMPLETED and intent.links & IntentLink.PHASE:
                 check_given(tx.conn, intent.id, after.output)
             keep(tx, self.log, intent, before, after, by, now)
             return after

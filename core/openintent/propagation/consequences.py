@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from core.database.database import Tx
 from core.domain.intent import Dependent, Intent, IntentStatus
-from core.domain.intent_links import Hold, Link
+from core.domain.intent_links import IntentHold, IntentLink
 from core.domain.vocabulary import Event
 from core.openintent.domain.checkpoint import verdict_event
 from core.openintent.domain.propagation import (
@@ -58,9 +58,9 @@ class Consequences:
         if not intent.links or before is intent.status:
             return intent
         events: list[Event] = []
-        if intent.links & Link.DEPENDENCIES:
+        if intent.links & IntentLink.DEPENDENCIES:
             upstreams = intent_edges.unmet(tx.conn, intent.id)
-            inputs = hold_by_sources(tx.conn, intent.id, now) if upstreams.suspends_inputs() else Hold.NONE
+            inputs = hold_by_sources(tx.conn, intent.id, now) if upstreams.suspends_inputs() else IntentHold.NONE
             after = settled(before, intent, upstreams, inputs)
             intent = after.intent
             events += [after.event] if after.event else []
@@ -68,10 +68,10 @@ class Consequences:
         coordinators = of_suspended(tx, intent, now)
         events += escalated(intent, coordinators, suspension_id)
         intent = event_log.append(tx, intent, events, now, self.key)
-        if intent.links & Link.DEPENDENTS:
+        if intent.links & IntentLink.DEPENDENTS:
             self._keep(tx, hold_or_free(tx, intent, input_hold(coordinators), now), now)
         if intent.status in ENDED:
-            intents.link(tx, [intent.id], Link.OVER)
+            intents.link(tx, [intent.id], IntentLink.OVER)
         return intent
 
     def _said(
@@ -79,11 +79,11 @@ class Consequences:
     ) -> list[Event]:
         """The events about its tasks, checkpoints and portfolios, for its own log."""
         events: list[Event] = []
-        if intent.links & Link.TASKS:
+        if intent.links & IntentLink.TASKS:
             events += mirrored(tx, before, intent, now)
-        if intent.links & Link.CHECKPOINTS:
+        if intent.links & IntentLink.CHECKPOINTS:
             events += _checkpoint_events(tx, before, suspension_id)
-        if intent.links & Link.PORTFOLIOS:
+        if intent.links & IntentLink.PORTFOLIOS:
             events += _member_events(tx, before, intent, suspension_id)
         return events
 
@@ -97,7 +97,7 @@ class Consequences:
 
     def must_end_by(self, tx: Tx, intent: Intent, since: datetime) -> datetime | None:
         """The first portfolio deadline that ends a question of ``intent`` opened at ``since`` (RFC-0026 §2 rule 5)."""
-        if not intent.links & Link.PORTFOLIOS:
+        if not intent.links & IntentLink.PORTFOLIOS:
             return None
         return portfolios.first_deadline(tx.conn, intent.id, since)
 
@@ -108,14 +108,14 @@ class Consequences:
         """
         if wanted is IntentStatus.ACTIVE and intent.held:
             check_unblocked(intent, intent_edges.unmet(tx.conn, intent.id))
-        if wanted is IntentStatus.COMPLETED and intent.links & (Link.DEPENDENCIES | Link.CHILDREN):
+        if wanted is IntentStatus.COMPLETED and intent.links & (IntentLink.DEPENDENCIES | IntentLink.CHILDREN):
             check_completion(intent_edges.unmet(tx.conn, intent.id))
-        if wanted is IntentStatus.COMPLETED and intent.links & Link.PHASE:
+        if wanted is IntentStatus.COMPLETED and intent.links & IntentLink.PHASE:
             check_given(tx.conn, intent.id)
 
     def check_ready(self, tx: Tx, intent: Intent) -> None:
         """Raises :class:`DependenciesIncomplete` if a draft's dependencies are not completed."""
-        if intent.links & Link.DEPENDENCIES:
+        if intent.links & IntentLink.DEPENDENCIES:
             check_ready(intent_edges.unmet(tx.conn, intent.id))
 
 

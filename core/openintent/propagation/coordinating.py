@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from core.database.database import Tx
 from core.domain.intent import Dependent, Intent, IntentStatus
-from core.domain.intent_links import Hold, Link
+from core.domain.intent_links import IntentHold, IntentLink
 from core.domain.vocabulary import Event
 from core.openintent.domain.coordinator import (
     DEPENDENCY_ABANDONED,
@@ -24,7 +24,7 @@ from core.openintent.domain.coordinator import (
 )
 from core.openintent.store import coordinators, intent_edges
 
-_LOOKED_AFTER = Link.COORDINATORS | Link.PARENT | Link.PORTFOLIOS
+_LOOKED_AFTER = IntentLink.COORDINATORS | IntentLink.PARENT | IntentLink.PORTFOLIOS
 """An intent without any of these has no coordinator, and costs no query."""
 
 
@@ -41,13 +41,13 @@ def escalated(intent: Intent, those: Sequence[Coordinator], suspension_id: str |
     return [escalation(one, intent.id, suspension_id, INTENT_SUSPENDED) for one in wanting]
 
 
-def input_hold(those: Sequence[Coordinator]) -> Hold:
+def input_hold(those: Sequence[Coordinator]) -> IntentHold:
     """The hold of phases that take outputs of a suspended intent with the coordinators ``those``."""
     blocks = any(one.suspension_policy is SuspensionPolicy.BLOCK_DEPENDENTS for one in those)
-    return Hold.COORDINATOR if blocks else Hold.NONE
+    return IntentHold.COORDINATOR if blocks else IntentHold.NONE
 
 
-def hold_by_sources(conn: sa.Connection, intent_id: str, now: datetime) -> Hold:
+def hold_by_sources(conn: sa.Connection, intent_id: str, now: datetime) -> IntentHold:
     """:func:`input_hold` over all sources of the inputs of ``intent_id``."""
     sources = intent_edges.suspended_sources(conn, intent_id)
     found = coordinators.covering(conn, sources, now) if sources else {}

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from core.database.database import Tx
 from core.domain.intent import Dependent, Intent, IntentStatus
-from core.domain.intent_links import EdgeKind, Hold, Link
+from core.domain.intent_links import EdgeKind, IntentHold, IntentLink
 from core.domain.vocabulary import Event
 from core.openintent.domain.propagation import (
     Followed,
@@ -26,7 +26,7 @@ from core.openintent.store import intent_edges
 Lines = tuple[Dependent, Sequence[Event]]
 
 
-def hold_or_free(tx: Tx, upstream: Intent, inputs: Hold, now: datetime) -> list[Lines]:
+def hold_or_free(tx: Tx, upstream: Intent, inputs: IntentHold, now: datetime) -> list[Lines]:
     """The dependents that the move of ``upstream`` changes, locked, each with its lines. ``inputs`` is the hold of
     those that only take its outputs, while it is suspended."""
     if upstream.status not in _FELT:
@@ -50,7 +50,7 @@ def hold_or_free(tx: Tx, upstream: Intent, inputs: Hold, now: datetime) -> list[
 
 def _free_phases(dependents: Sequence[Dependent], left: Mapping[str, Upstreams]) -> list[str]:
     """The phases among them that wait for no upstream any more."""
-    return [one.id for one in dependents if one.links & Link.PHASE and one.id not in left]
+    return [one.id for one in dependents if one.links & IntentLink.PHASE and one.id not in left]
 
 
 _FELT = frozenset({IntentStatus.SUSPENDED, IntentStatus.COMPLETED, IntentStatus.ABANDONED})
@@ -58,7 +58,7 @@ _FELT = frozenset({IntentStatus.SUSPENDED, IntentStatus.COMPLETED, IntentStatus.
 
 
 def _rule(
-    upstream: Intent, left: Mapping[str, Upstreams], inputs: Hold
+    upstream: Intent, left: Mapping[str, Upstreams], inputs: IntentHold
 ) -> Callable[[Dependent, Sequence[str]], Followed[Dependent]]:
     """The effect of ``upstream``'s status on a dependent with edges of those kinds. ``left`` are each dependent's
     other uncompleted upstreams."""
@@ -71,6 +71,6 @@ def _rule(
             return lambda one, _kinds: upstream_abandoned(one, upstream)
 
 
-def _hold(kinds: Sequence[str], inputs: Hold) -> Hold:
-    hold = Hold.UPSTREAM if EdgeKind.DEPENDENCY in kinds else Hold.NONE
+def _hold(kinds: Sequence[str], inputs: IntentHold) -> IntentHold:
+    hold = IntentHold.UPSTREAM if EdgeKind.DEPENDENCY in kinds else IntentHold.NONE
     return hold | inputs if EdgeKind.INPUT in kinds else hold

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import sqlalchemy as sa
 
 from core.domain.intent import IntentStatus
-from core.domain.intent_links import EdgeKind, Link
+from core.domain.intent_links import EdgeKind, IntentLink
 from core.openintent.domain.aggregate import MOST_NAMED, Aggregate, Few
 from core.openintent.domain.propagation import ENDED
 from core.openintent.store.tables import intent_edges
@@ -28,7 +28,7 @@ def waits() -> sa.ColumnElement[bool]:
     upstream = intents.alias("upstream")
     edge = (intent_edges.c.intent_id == intents.c.id) & (intent_edges.c.kind == EdgeKind.DEPENDENCY)
     unmet = sa.exists().where(edge, upstream.c.id == intent_edges.c.upstream_id, upstream.c.status != _COMPLETED)
-    return _has(Link.DEPENDENCIES) & unmet
+    return _has(IntentLink.DEPENDENCIES) & unmet
 
 
 def is_ready() -> sa.ColumnElement[bool]:
@@ -46,10 +46,10 @@ def is_blocking() -> sa.ColumnElement[bool]:
     dependent = intents.alias("dependent")
     edge = (intent_edges.c.upstream_id == intents.c.id) & (intent_edges.c.kind == EdgeKind.DEPENDENCY)
     waiting = sa.exists().where(edge, dependent.c.id == intent_edges.c.intent_id, dependent.c.status.not_in(_OVER))
-    return (intents.c.status != _COMPLETED) & _has(Link.DEPENDENTS) & waiting
+    return (intents.c.status != _COMPLETED) & _has(IntentLink.DEPENDENTS) & waiting
 
 
-def _has(link: Link) -> sa.ColumnElement[bool]:
+def _has(link: IntentLink) -> sa.ColumnElement[bool]:
     """Most intents have no such link, and are not looked into further."""
     return intents.c.links.bitwise_and(int(link)) != 0
 

@@ -18,17 +18,14 @@ from core.database.database import Tx
 from core.database.prepared import Prepared
 from core.database.upserts import upsert
 from core.domain.intent import Intent, IntentStatus
-from core.domain.intent_links import Link
+from core.domain.intent_links import IntentLink
 from core.openintent.domain.aggregate import Aggregate
 from core.openintent.domain.portfolio import ADDED, REMOVED, MembershipRole, Portfolio, PortfolioMember, PortfolioStatus
 from core.openintent.store.due_times import DueKind
 from core.openintent.store.tables import due_times, portfolio_members, portfolios
 from core.store import intent_agents
 from core.store import intents as store_intents
-from core.store.tables import events, intents, suspensions
-
-Place = tuple[datetime, str]
-"""When the last one of a page was made, and its id."""
+from core.store.tables import PageCursor, events, intents, suspensions
 
 
 def insert(tx: Tx, made: Portfolio) -> None:
@@ -60,7 +57,7 @@ def set_status(tx: Tx, portfolio: Portfolio) -> None:
     tx.conn.execute(portfolios.update().where(portfolios.c.id == portfolio.id).values(values))
 
 
-def page(conn: sa.Connection, *, created_by: str | None, before: Place | None, limit: int) -> Sequence[Portfolio]:
+def page(conn: sa.Connection, *, created_by: str | None, before: PageCursor | None, limit: int) -> Sequence[Portfolio]:
     """Newest first; with ``created_by`` those of one key."""
     own = portfolios.c
     statement = sa.select(portfolios)
@@ -156,7 +153,7 @@ def comings_and_goings(conn: sa.Connection, intent_ids: Sequence[str]) -> Mappin
         .where(
             events.c.intent_id.in_(intent_ids),
             events.c.type.in_([ADDED, REMOVED]),
-            intents.c.links.bitwise_and(int(Link.PORTFOLIOS)) != 0,
+            intents.c.links.bitwise_and(int(IntentLink.PORTFOLIOS)) != 0,
         )
         .order_by(events.c.position)
     )

@@ -13,10 +13,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from core.database.database import Tx
-from core.store.tables import subscriptions
-
-Place = tuple[datetime, str]
-"""When the last one of a page was made, and its id."""
+from core.store.tables import PageCursor, subscriptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +72,7 @@ def page(
     subscriber_id: str | None,
     intent_id: str | None,
     portfolio_id: str | None,
-    before: Place | None,
+    before: PageCursor | None,
     limit: int,
 ) -> Sequence[Subscription]:
     """Newest first, ended ones too."""

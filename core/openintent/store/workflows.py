@@ -19,10 +19,7 @@ from core.openintent.domain.task import TaskStatus
 from core.openintent.domain.workflow import PhaseOutput, StartValues
 from core.openintent.store.tables import tasks, workflow_phases, workflows
 from core.store import intent_agents
-from core.store.tables import intents, suspensions
-
-Place = tuple[datetime, str]
-"""When the last one of a page was made, and its id."""
+from core.store.tables import PageCursor, intents, suspensions
 
 _ASKED = (suspensions.c.id == intents.c.suspension_id) & (suspensions.c.status == Status.AWAITING.value)
 
@@ -94,7 +91,7 @@ def get(conn: sa.Connection, workflow_id: str) -> Workflow | None:
     return None if row is None else Workflow(**row._asdict())
 
 
-def page(conn: sa.Connection, *, agent: str | None, before: Place | None, limit: int) -> Sequence[Workflow]:
+def page(conn: sa.Connection, *, agent: str | None, before: PageCursor | None, limit: int) -> Sequence[Workflow]:
     """Newest first; with ``agent`` those that it has made, or whose parent it owns or is a member of."""
     own = workflows.c
     statement = sa.select(workflows).order_by(own.created_at.desc(), own.id.desc())

@@ -6,20 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.front.admission import SETTLED, Bodies, Crowd, Limits, Phase, connections_within, is_overdue, neighbourhood
+from bot.front.admission import SETTLED, Admission, Bodies, Limits, Phase, connections_within, is_overdue, neighbourhood
 
 MIB = 1024 * 1024
 PROXY = "10.0.0.1"
 
 
-def crowded(guests: range, most: int = 1000, per_address: int = 10) -> Crowd[int]:
-    crowd: Crowd[int] = Crowd(most, per_address)
+def crowded(guests: range, most: int = 1000, per_address: int = 10) -> Admission[int]:
+    crowd: Admission[int] = Admission(most, per_address)
     for guest in guests:
         assert crowd.enter(guest, PROXY) == (True, None)
     return crowd
 
 
-def settled(crowd: Crowd[int]) -> Crowd[int]:
+def settled(crowd: Admission[int]) -> Admission[int]:
     for _ in range(SETTLED):
         assert crowd.next_round() == []
     return crowd
@@ -94,7 +94,7 @@ def test_one_address_never_has_all_the_places() -> None:
     )
 )
 def test_there_are_never_more_than_the_most_and_no_known_one_is_sent_away(doings: list[tuple[str, int]]) -> None:
-    crowd: Crowd[int] = Crowd(8, 3)
+    crowd: Admission[int] = Admission(8, 3)
     here: set[int] = set()
     known: set[int] = set()
     for doing, guest in doings:

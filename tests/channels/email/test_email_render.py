@@ -20,7 +20,7 @@ from channels.email.addressing import Mailboxes, deliverable
 from channels.email.mime import OutgoingMail
 from channels.email.render import LONGEST_SUBJECT, message_mail, notice_mail
 from channels.grammar.reader import Matched, read_answer
-from core.domain.notice import Links, Message, Notice, NoticeChoice, Purpose
+from core.domain.notice import Message, Notice, NoticeChoice, NoticeLinks, Purpose
 from core.domain.people import Address
 from core.domain.silence import Comes, Silence
 from core.domain.suspension import ResponseType, Style
@@ -44,7 +44,7 @@ NOTICE = Notice(
     asked_at=datetime(2026, 11, 21, 9, tzinfo=UTC),
     expires_at=datetime(2026, 11, 21, 12, tzinfo=UTC),
     silence="If nobody answers by 2026-11-21 12:00 UTC, the agent stops.",
-    links=Links("https://h.test/q/HR-7F3K", "https://h.test/a/pagetoken", TOKEN),
+    links=NoticeLinks("https://h.test/q/HR-7F3K", "https://h.test/a/pagetoken", TOKEN),
     next_step="If nobody has answered by 2026-11-21 11:00 UTC, the question goes out again: by mail.",
     unanswered=Silence(Comes.STOPS, datetime(2026, 11, 21, 12, tzinfo=UTC)),
     made_at=datetime(2026, 11, 21, 10, tzinfo=UTC),

@@ -11,7 +11,7 @@ import pytest
 from bot.sandbox.pagerduty.world import IncidentStatus
 from bot.sandbox.serving import serving
 from channels.pagerduty.channel import PagerDutyChannel
-from core.domain.notice import Ending, Links, Message, Notice, NoticeChoice, Purpose
+from core.domain.notice import Ending, Message, Notice, NoticeChoice, NoticeLinks, Purpose
 from core.domain.people import Address
 from core.domain.suspension import ResponseType, Status
 from core.ports import Ambiguous, Deferred, Delivered, Delivery, Refused, Sending
@@ -37,7 +37,7 @@ NOTICE = Notice(
     asked_at=NOW,
     expires_at=NOW + timedelta(hours=3),
     silence="If nobody answers by 2026-11-21 12:00 UTC, the agent stops.",
-    links=Links("https://ask.example/q/HR-7F3K", "https://ask.example/a/secret-token"),
+    links=NoticeLinks("https://ask.example/q/HR-7F3K", "https://ask.example/a/secret-token"),
 )
 ENDING = Ending(
     "HR-7F3K", "Refund order 12345?", Status.RESPONDED, NOW, answer="Approve refund", by="alice@example.com"

@@ -11,7 +11,7 @@ import pytest
 
 from channels.pagerduty.render import EVENT_BYTES, TOO_LONG, cut, dedup_key, encode, how_to_answer, ref_in, trigger
 from core.domain.action import ShownAction
-from core.domain.notice import Links, Notice, NoticeChoice, WhenCut
+from core.domain.notice import Notice, NoticeChoice, NoticeLinks, WhenCut
 from core.domain.suspension import Cut, ResponseType
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
@@ -27,7 +27,7 @@ NOTICE = Notice(
     asked_at=NOW,
     expires_at=NOW + timedelta(hours=2),
     silence="If nobody answers by 2026-11-21 11:00 UTC, the agent stops.",
-    links=Links("https://ask.example/q/HR-7F3K"),
+    links=NoticeLinks("https://ask.example/q/HR-7F3K"),
 )
 
 

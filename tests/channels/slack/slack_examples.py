@@ -8,11 +8,11 @@ from typing import Any
 from hypothesis import strategies as st
 
 from core.domain.action import ShownAction
-from core.domain.notice import Ending, Links, Notice, NoticeChoice
+from core.domain.notice import Ending, Notice, NoticeChoice, NoticeLinks
 from core.domain.suspension import Cut, EarlierAnswer, Kind, ResponseType, Status, Style
 
 ASKED = datetime(2026, 3, 24, 9, 0, tzinfo=UTC)
-LINKS = Links("https://handraise.example.com/q/HR-7F3K", "https://handraise.example.com/a/secret", "replytoken")
+LINKS = NoticeLinks("https://handraise.example.com/q/HR-7F3K", "https://handraise.example.com/a/secret", "replytoken")
 REFUND = (
     NoticeChoice(0, "Approve refund", "approve", "The customer gets the money back.", Style.PRIMARY),
     NoticeChoice(1, "Deny refund", "deny", None, Style.DANGER),

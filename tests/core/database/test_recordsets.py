@@ -12,7 +12,7 @@ from core.database.database import Database, Tx, open_database
 from core.database.prepared import Prepared
 from core.database.recordsets import Recordset
 from core.domain.intent import IntentStatus
-from core.domain.intent_links import EdgeKind, Hold
+from core.domain.intent_links import EdgeKind, IntentHold
 from core.openintent.store import intent_edges
 from core.store import intents
 from core.store.tables import sessions
@@ -97,7 +97,7 @@ async def test_a_move_of_many_writes_no_index_on_postgresql(pg: Database) -> Non
     def job(tx: Tx) -> tuple[int, int]:
         before = _updates(tx)
         dependents = intent_edges.lock_dependents(tx, "upstream")
-        moved = [one.moved(IntentStatus.BLOCKED, Hold.UPSTREAM) for one, _ in dependents]
+        moved = [one.moved(IntentStatus.BLOCKED, IntentHold.UPSTREAM) for one, _ in dependents]
         intents.advance_dependents(tx, moved, START)
         after_it = _updates(tx)
         return after_it[0] - before[0], after_it[1] - before[1]

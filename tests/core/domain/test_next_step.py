@@ -8,8 +8,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from core.domain.notice import Links, build_notice
-from core.domain.suspension import Assignment, Clarification, Given, PlannedAttempt, Suspension
+from core.domain.notice import NoticeLinks, build_notice
+from core.domain.suspension import Assignment, Clarification, PartialAnswer, PlannedAttempt, Suspension
 from core.domain.wording import next_step, told_at
 from tests.core.examples import HOUR, LADDER, a_question, after, claimed, hourly, look, opened
 
@@ -75,7 +75,7 @@ def test_whoever_it_was_handed_over_to_is_asked_too() -> None:
 def test_whoever_has_answered_is_not_announced_as_asked_again() -> None:
     asked = asking("alice@example.com", "bob@example.com")
     both = replace(asked, ask=replace(asked.ask, answers_required=2))
-    one = replace(both, answers=(Given("bob@example.com", "approve", after(), "email"),))
+    one = replace(both, answers=(PartialAnswer("bob@example.com", "approve", after(), "email"),))
     assert (next_step(one, 1, "alice@example.com") or "").endswith("the question goes out again: to you, by mail.")
 
 
@@ -86,7 +86,7 @@ def test_nothing_is_announced_that_may_be_held_back() -> None:
 
 
 def test_a_notice_has_both_times_where_its_reader_lives() -> None:
-    links = Links("https://hand.example/q/HR-7F3K")
+    links = NoticeLinks("https://hand.example/q/HR-7F3K")
     notice = build_notice(asking("bob@example.com"), 1, links, "alice@example.com", BERLIN)
     assert notice.silence == "If nobody answers by 2026-03-24 13:00 CET (12:00 UTC), the agent stops."
     assert "by 2026-03-24 11:00 CET (10:00 UTC)" in (notice.next_step or "")

@@ -9,13 +9,13 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from core.domain.machine import decide
-from core.domain.notice import Links, Notice, build_ending, build_notice, shown_choices
+from core.domain.notice import Notice, NoticeLinks, build_ending, build_notice, shown_choices
 from core.domain.suspension import Choice, FallbackPolicy, Kind, ResponseType, Style, Suspension
 from core.domain.vocabulary import AskedBack, Cancelled, DeadlineReached
 from core.domain.wording import shown_value
 from tests.core.examples import HOUR, a_question, after, an_answer, answered, hourly, look, opened
 
-LINKS = Links("https://hand.example/q/HR-7F3K", "https://hand.example/a/token", "replytoken")
+LINKS = NoticeLinks("https://hand.example/q/HR-7F3K", "https://hand.example/a/token", "replytoken")
 
 
 def notice_of(suspension: Suspension, attempt: int = 1) -> Notice:
@@ -139,7 +139,7 @@ def test_a_high_risk_that_the_agent_states_is_told(risk: float | str, told: str)
 
 def test_a_shared_place_links_to_the_page_that_asks_to_sign_in() -> None:
     assert LINKS.best == "https://hand.example/a/token"
-    assert Links("https://hand.example/q/HR-7F3K").best == "https://hand.example/q/HR-7F3K"
+    assert NoticeLinks("https://hand.example/q/HR-7F3K").best == "https://hand.example/q/HR-7F3K"
 
 
 @pytest.mark.parametrize(

@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.domain.notice import Links, build_ending, build_notice
+from core.domain.notice import NoticeLinks, build_ending, build_notice
 from core.domain.redaction.redaction import Policy, Redaction
 from core.domain.request import AskRequest
 from core.domain.suspension import Choice, Cut, FallbackPolicy, ResponseType, Suspension
-from tests.core.domain.sensitive_examples import PLANTED
+from tests.core.domain.redaction_examples import PLANTED
 from tests.core.examples import HOUR, a_question, after, answered, look_until_done, opened
 
 CARD = "4111111111111111"
 REDACTION = Redaction()
-LINKS = Links("https://hand.example/q/HR-7F3K")
+LINKS = NoticeLinks("https://hand.example/q/HR-7F3K")
 
 
 def asked(**fields: Any) -> Suspension:

@@ -8,9 +8,9 @@ import pytest
 import sqlalchemy as sa
 
 from core.database.database import Database
+from core.delivery.lanes import Lanes
 from core.delivery.leases import BEAT, LeaseLost, Leases
-from core.delivery.queues import Lanes
-from core.delivery.turns import Width
+from core.delivery.turns import LaneWidth
 from core.engine.transitions import LEASE
 from core.store import outbox
 from tests.clock import ManualClock
@@ -39,7 +39,7 @@ def uptime() -> Uptime:
 
 @pytest.fixture
 async def lanes(uptime: Uptime) -> Lanes:
-    lanes = Lanes({"slack": Width(1)}, uptime)
+    lanes = Lanes({"slack": LaneWidth(1)}, uptime)
     lanes.open()
     return lanes
 

@@ -11,7 +11,7 @@ from bot.people.directory import Directory
 from core.domain.policy import ResolvedPolicy
 from core.domain.request import AskRequest
 from core.domain.suspension import HumanRetryPolicy, PlannedAttempt, Rung
-from core.engine.planning import Plan, Planner
+from core.engine.planning import AttemptPlan, Planner
 from core.errors import InvalidRecipient, NoRecipient, RecipientNotAllowed, UnknownChannel
 from tests.core.examples import APPROVE_DENY, HOUR
 
@@ -33,14 +33,16 @@ def a_planner(default_channel: str | None = "slack", **changes: Any) -> Planner:
     return Planner(Directory(settings), settings.channels, default_channel, {"pagerduty"})
 
 
-def planned(planner: Planner | None = None, *, ladder: tuple[Rung, ...] = (), attempts: int = 1, **call: Any) -> Plan:
+def planned(
+    planner: Planner | None = None, *, ladder: tuple[Rung, ...] = (), attempts: int = 1, **call: Any
+) -> AttemptPlan:
     policy = HumanRetryPolicy(attempts, HOUR, ladder)
     return (planner or a_planner()).plan(
         AskRequest("Refund?", choices=APPROVE_DENY, **call), ResolvedPolicy(policy, {}, True)
     )
 
 
-def first(plan: Plan) -> PlannedAttempt:
+def first(plan: AttemptPlan) -> PlannedAttempt:
     plan.check()
     return plan.attempts[0]
 

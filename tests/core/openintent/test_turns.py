@@ -10,14 +10,14 @@ from datetime import timedelta
 import pytest
 
 from core.delivery.rings import place_of
-from core.delivery.turns import ALL_LANES, AT_ONE_PLACE, CAPACITY, LONGEST_REST, PROMPT, SLOW_SENDS, Turns, Width
+from core.delivery.turns import ALL_LANES, AT_ONE_PLACE, CAPACITY, LONGEST_REST, PROMPT, SLOW_SENDS, LaneWidth, Turns
 from core.domain.callback import lane_of_callback
 from core.store.outbox import Row
 from tests.core.examples import after
 from tests.core.store_examples import in_hand
 
 NOW = after(seconds=100)
-WIDTH = Width(most=64, each=8)
+WIDTH = LaneWidth(most=64, each=8)
 AT_ONCE = timedelta(milliseconds=5)
 SECOND = timedelta(seconds=1)
 
@@ -321,7 +321,7 @@ def test_all_lanes_together_take_no_more_than_so_many_rows(turns: Turns) -> None
 
 
 def test_a_channel_without_lanes_takes_its_whole_width_at_once() -> None:
-    turns = Turns(Width(4))
+    turns = Turns(LaneWidth(4))
     assert turns.room("", NOW) == CAPACITY
     wait(turns, "", each=10)
     sent = under_way(turns)

@@ -14,7 +14,7 @@ from core.store.outbox import RowStatus
 from core.store.workers import Seen
 from core.work.distributed import DistributedWork
 from core.work.embedded import EmbeddedWork
-from core.work.presence import Beating, Pulse, WorkerWatch
+from core.work.presence import WorkerPresence, WorkerPulse, WorkerWatch
 from tests.clock import START, ManualClock
 from tests.core.store_examples import in_hand, write_rows
 
@@ -63,10 +63,10 @@ def clock() -> ManualClock:
 
 
 @pytest.fixture
-async def beating(database: Database, clock: ManualClock) -> AsyncIterator[Beating]:
+async def beating(database: Database, clock: ManualClock) -> AsyncIterator[WorkerPresence]:
     work = EmbeddedWork(clock) if database.dialect == "sqlite" else DistributedWork(database, clock, Hub())
-    pulse = Pulse(database, clock, "me", "worker", None)
-    beating = Beating(database, clock, work, pulse, timedelta(hours=1), SILENT)
+    pulse = WorkerPulse(database, clock, "me", "worker", None)
+    beating = WorkerPresence(database, clock, work, pulse, timedelta(hours=1), SILENT)
     yield beating
     await beating.stop()
 
@@ -78,7 +78,7 @@ async def status_of(database: Database, row_id: str) -> RowStatus:
 
 
 async def test_the_only_process_of_a_file_takes_over_at_once_and_one_of_many_does_not(
-    database: Database, beating: Beating
+    database: Database, beating: WorkerPresence
 ) -> None:
     await write_rows(database, [in_hand("theirs")], owner="other")
     await database.write(lambda tx: workers.beat(tx, "other", "worker", START))
@@ -88,7 +88,7 @@ async def test_the_only_process_of_a_file_takes_over_at_once_and_one_of_many_doe
 
 
 async def test_who_was_last_seen_long_ago_loses_what_it_had_in_hand(
-    database: Database, beating: Beating, clock: ManualClock
+    database: Database, beating: WorkerPresence, clock: ManualClock
 ) -> None:
     await write_rows(database, [in_hand("theirs")], owner="other")
     await write_rows(database, [in_hand("mine")], owner="me")
@@ -100,7 +100,9 @@ async def test_who_was_last_seen_long_ago_loses_what_it_had_in_hand(
     assert [worker.id for worker in await database.read(workers.seen)] == ["me"]
 
 
-async def test_the_last_beat_is_when_it_stopped(database: Database, beating: Beating, clock: ManualClock) -> None:
+async def test_the_last_beat_is_when_it_stopped(
+    database: Database, beating: WorkerPresence, clock: ManualClock
+) -> None:
     await beating.start()
     clock.move_by(3 * SECOND)
     await beating.stop()

@@ -13,7 +13,7 @@ from core.errors import DatabaseUnavailable
 from core.store import outages, outbox, workers
 from core.store.outbox import Row, RowKind
 from core.store.tables import outages as outages_table
-from core.work.presence import Pulse
+from core.work.presence import WorkerPulse
 from tests.clock import START, ManualClock
 
 GRACE = timedelta(seconds=60)
@@ -35,8 +35,8 @@ class Host:
     def is_set(self, by: timedelta) -> None:
         self.clock.is_set(by)
 
-    def worker(self, database: Database, name: str, grace: timedelta | None = GRACE) -> Pulse:
-        return Pulse(database, self.clock, name, "worker", grace, lambda: self.since_start)
+    def worker(self, database: Database, name: str, grace: timedelta | None = GRACE) -> WorkerPulse:
+        return WorkerPulse(database, self.clock, name, "worker", grace, lambda: self.since_start)
 
 
 async def lengths(database: Database) -> list[timedelta]:

@@ -10,7 +10,7 @@ import pytest
 
 from core.database.database import Tx
 from core.domain.intent import IntentStatus
-from core.domain.intent_links import EdgeKind, Link
+from core.domain.intent_links import EdgeKind, IntentLink
 from core.openintent.store import intent_edges
 from core.store import intents
 from tests.family import around, child, depend, make, move, read, refused, status, suspend
@@ -27,7 +27,11 @@ async def laid(world: World, count: int, *, chained: bool, kind: str) -> list[st
     now = world.clock.now()
     ids = [f"{kind}-{number:05}" for number in range(count)]
     blank = intents.new("", "t", "refund-agent", now, IntentStatus.ACTIVE)
-    links = Link.DEPENDENCIES | Link.DEPENDENTS if kind == EdgeKind.DEPENDENCY else Link.PARENT | Link.CHILDREN
+    links = (
+        IntentLink.DEPENDENCIES | IntentLink.DEPENDENTS
+        if kind == EdgeKind.DEPENDENCY
+        else IntentLink.PARENT | IntentLink.CHILDREN
+    )
 
     def lay(tx: Tx) -> None:
         for number, intent_id in enumerate(ids):

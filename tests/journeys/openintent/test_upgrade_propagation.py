@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from core.domain.intent_links import EdgeKind, Link
+from core.domain.intent_links import EdgeKind, IntentLink
 from core.openintent.store.tables import intent_edges, tasks
 from core.store.tables import intents
 from tests.journeys.service.test_lock_order import held, waiting
@@ -159,7 +159,7 @@ async def test_a_dependency_that_is_added_while_the_sweep_brings_along_the_other
             await waiting(postgres_url, 1)
             edge = {"intent_id": made["id"], "upstream_id": upstream["id"], "kind": EdgeKind.DEPENDENCY}
             sweep.execute(intent_edges.insert().values(edge))
-            sweep.execute(intents.update().where(intents.c.id == made["id"]).values(links=int(Link.DEPENDENCIES)))
+            sweep.execute(intents.update().where(intents.c.id == made["id"]).values(links=int(IntentLink.DEPENDENCIES)))
         added = await adding
         assert added.status_code == 200, added.text
         assert added.json()["depends_on"] == [upstream["id"], other["id"]]

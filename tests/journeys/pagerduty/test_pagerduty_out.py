@@ -19,7 +19,7 @@ from bot.sandbox.slack.world import Message as SlackMessage
 from channels.pagerduty import channel
 from core.domain.notice import Message, Purpose
 from core.domain.people import Address
-from core.inbound.reports import Incoming
+from core.inbound.reports import InboundReports
 from tests.vendors.pagerduty import EventFault
 from tests.world import OWN_PAGER_USER, World, running
 
@@ -414,6 +414,6 @@ async def test_a_note_in_doubt_is_not_written_twice(world: World) -> None:
 
 async def tell(world: World, asked: Mapping[str, Any], place: str, text: str) -> None:
     message = Message(Purpose.CONFIRMATION, "Re:", text, ref=asked["ref"])
-    incoming = Incoming(world.service.database, world.service.transitions, world.clock)
+    incoming = InboundReports(world.service.database, world.service.transitions, world.clock)
     await incoming.tell(message, Address("pagerduty", place), asked["suspension_id"])
     await world.settle()

@@ -13,11 +13,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from core.delivery.turns import Turns, Width
+from core.delivery.turns import LaneWidth, Turns
 from core.store.outbox import Row
 from core.work.presence import since_start
 
-USUAL_WIDTH = Width(4)
+USUAL_WIDTH = LaneWidth(4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Lanes:
 
     def __init__(
         self,
-        channels: Mapping[str, Width] | Iterable[str],
+        channels: Mapping[str, LaneWidth] | Iterable[str],
         elapsed: Callable[[], timedelta] = since_start,
     ) -> None:
         widths = channels if isinstance(channels, Mapping) else dict.fromkeys(channels, USUAL_WIDTH)

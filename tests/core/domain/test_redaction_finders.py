@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from core.domain.redaction.finders import TextFinder
 from core.domain.redaction.kinds import WITHHELD, FindingKind
 from core.domain.redaction.patterns import compile_pattern, luhn
-from tests.core.domain.sensitive_examples import ORDINARY, PLANTED, SAID
+from tests.core.domain.redaction_examples import ORDINARY, PLANTED, SAID
 
 FINDER = TextFinder()
 SECRETS = [(kind, secret) for kind, secrets in PLANTED.items() for secret in secrets]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from core.domain.redaction.finders import CharacterBudget, TreeFinder
 from core.domain.redaction.kinds import Finding, FindingKind, SensitiveNames
-from tests.core.domain.sensitive_examples import PLANTED
+from tests.core.domain.redaction_examples import PLANTED
 
 FINDER = TreeFinder()
 
