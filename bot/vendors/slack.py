@@ -159,18 +159,18 @@ class SlackSource(SlackAccounts):
     def __init__(self, people: SlackPeople) -> None:
         super().__init__(people)
         self.people = people
-        self._search: AccountSearch | None = None
+        self.search: AccountSearch | None = None
 
     async def follow(self, people: Sequence[Person]) -> None:
         mailboxes = [one for person in people if person.account_on(NAME) is None for one in person.mailboxes]
-        before, self._search = self._search, AccountSearch(self.people, mailboxes)
-        await self._search.start()
+        before, self.search = self.search, AccountSearch(self.people, mailboxes)
+        await self.search.start()
         if before is not None:
             await before.stop()
 
     async def close(self) -> None:
-        if self._search is not None:
-            await self._search.stop()
+        if self.search is not None:
+            await self.search.stop()
 
 
 class SlackDoor(Door):

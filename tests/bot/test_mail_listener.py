@@ -65,7 +65,7 @@ async def listening(folder: Path, protocol: str) -> AsyncIterator[Listening]:
 
 
 def greeting(service: Listening) -> str:
-    listener = service.world.service.doors.mail_listener
+    listener = service.world.service.doors["mail_listener"].listener
     assert listener is not None
     return {"lmtp": "LHLO", "smtp": "EHLO"}[listener.protocol]
 

@@ -294,6 +294,6 @@ async def test_a_private_authority_is_believed_by_the_mailbox_too(tmp_path: Path
         url = f"imaps://answers@127.0.0.1:{imap.port}"
         email = {"email__imap_url": url, "email__imap_token_file": file, "email__tls_ca": ca}
         async with running(tmp_path, sqlite_url, **email) as world:
-            poller = world.service.doors.mail_poller
+            poller = world.service.doors["mail_poller"].poller
             assert poller is not None
             await until(lambda: poller.standing == "connected")

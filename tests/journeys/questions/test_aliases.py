@@ -13,6 +13,7 @@ import pytest
 import pytest_asyncio
 
 from bot.sandbox.pagerduty.world import User
+from bot.vendors.slack import SlackSource
 from tests.bot.mail_world import ask_by_mail, is_open, reasons, signed_reply
 from tests.journeys.pagerduty.test_pagerduty_answers import page
 from tests.journeys.pages.test_signin_links import a_link, enter, enter_with
@@ -211,8 +212,10 @@ async def test_they_are_asked_in_slack_where_an_account_has_their_alias(tmp_path
     async with running(tmp_path, sqlite_url, people=[*people(), dora], recipients={"allow": EVERYBODY}) as world:
         world.slack.workspace.add_user("U0DORA", "Dora", "dora@corp.example")
         world.clock.move_by(timedelta(hours=25))  # what Slack has said of nobody is asked again
-        assert world.service.searching is not None
-        await world.service.searching.search()
+        source = world.service.vendors.sources["slack"]
+        assert isinstance(source, SlackSource)
+        assert source.search is not None
+        await source.search.search()
 
         await world.ask("Refund for Dora?", responders=["dora@example.com"], channel_hint="slack")
 

@@ -32,7 +32,7 @@ async def keys(folder: Path, *arguments: str, status: int = 0) -> str:
     ran = await asyncio.to_thread(CliRunner().invoke, app, command)
     if ran.exit_code != status:
         raise AssertionError(f"{ran.exit_code}: {ran.output} {ran.exception!r}")
-    return ran.output
+    return ran.output if status else ran.stdout
 
 
 def told(printed: str, what: str) -> str:

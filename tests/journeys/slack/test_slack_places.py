@@ -11,6 +11,7 @@ import pytest
 from bot.people.slack_accounts import AccountSearch
 from bot.sandbox.slack.faults import DropAfterStoring
 from bot.sandbox.slack.world import Message
+from bot.vendors.slack import SlackSource
 from tests.vendors.slack import shown
 from tests.vendors.slack_faults import SaysNo
 from tests.world import CHANNEL, World, config, running
@@ -105,8 +106,10 @@ async def test_a_reminder_in_doubt_whose_thread_is_gone_is_looked_for_in_the_cha
 
 
 def accounts(world: World) -> AccountSearch:
-    assert world.service.searching is not None
-    return world.service.searching
+    source = world.service.vendors.sources["slack"]
+    assert isinstance(source, SlackSource)
+    assert source.search is not None
+    return source.search
 
 
 async def knows_dave(world: World) -> None:
