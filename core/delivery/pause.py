@@ -38,6 +38,10 @@ class Pausing:
         self._stands = False
         self._asked_at: datetime | None = None
 
+    async def standing(self) -> Pause | None:
+        """The pause that stands. Costs nothing for notices that wait."""
+        return await self._database.read(pauses.current)
+
     async def current(self) -> tuple[Pause | None, int]:
         """The pause that stands, and how many notices are held."""
         return await self._database.read(lambda conn: (pauses.current(conn), pauses.held(conn)))

@@ -72,7 +72,7 @@ class InboxPages:
         zone = self.room.responders.time_zone(session.identity)
         redaction = self.room.channel_views.redaction
         waiting = [line(one, session.identity, now, redaction, zone) for one in page.questions]
-        pause, _held = await self.pausing.current()
+        pause = await self.pausing.standing()
         paused = None if pause is None else moment(pause.at, now, zone)
         values: dict[str, Any] = {"waiting": waiting, "pager": pager(page), "paused": paused}
         return self.room.form_page(request, "inbox.html", INBOX, session=session, **values)
