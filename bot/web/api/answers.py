@@ -7,12 +7,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Request, Response
 from fastapi.exceptions import RequestValidationError
 
-from bot.web.api import requests, suspension_replies
+from bot.web.api import intent_replies, requests, suspension_replies
 from bot.web.api.auth import Agent, Handler, KeyedRoute, Operator, Served, Services
 from bot.web.api.paging import IdempotencyKey, once
 from bot.web.api.replies import BODY, refusals, reply
 from bot.web.api.suspensions import Id, replayed
-from bot.web.openintent import intent_replies
 from core.domain.answers import GivenAnswer
 from core.domain.reception import Counted, Reception, Recorded, accepted
 from core.domain.suspension import Via

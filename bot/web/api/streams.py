@@ -19,11 +19,11 @@ from fastapi import APIRouter, Header, Request
 from pydantic import JsonValue
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
+from bot.web.api import intent_replies
 from bot.web.api.auth import AgentName, Caller, Handler, KeyedRoute, Served, Services, while_valid
 from bot.web.api.replies import refusals
 from bot.web.api.suspensions import Id
 from bot.web.errors import error_body, status_of
-from bot.web.openintent import intent_replies
 from core.domain import vocabulary
 from core.domain.people import Actor, Role
 from core.domain.vocabulary import STATUS_CHANGED

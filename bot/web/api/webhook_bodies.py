@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from pydantic import JsonValue
 
-from bot.web.openintent.intent_replies import EventReply
+from bot.web.api.intent_replies import EventReply
 from core.domain.callback import ASKED_BACK
 from core.domain.intent import IntentStatus
 from core.domain.vocabulary import CANCELLED, EXPIRED, RESUMED

@@ -12,12 +12,13 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from bot.web.api import intent_replies
 from bot.web.api.auth import Agent, Caller, KeyedRoute, Served, Services
+from bot.web.api.intent_replies import aggregate_json, intent_json
 from bot.web.api.paging import IdempotencyKey, IfMatch, Offset, once, version
 from bot.web.api.replies import BODY, ETAG, refusals, reply
 from bot.web.api.suspensions import Id, replayed
-from bot.web.openintent import intent_bodies, intent_replies
-from bot.web.openintent.intent_replies import aggregate_json, intent_json
+from bot.web.openintent import intent_bodies
 from bot.web.openintent.intents import created, new_intent, with_etag
 from core.domain.intent import IntentStatus
 from core.domain.people import Actor

@@ -10,11 +10,12 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 
+from bot.web.api import intent_replies
 from bot.web.api.auth import Agent, Caller, KeyedRoute, Served, Services
 from bot.web.api.paging import TEXT, IdempotencyKey, IfMatch, Instant, Limit, Offset, once, version
 from bot.web.api.replies import BODY, ETAG, refusals, reply
 from bot.web.api.suspensions import Id, replayed
-from bot.web.openintent import intent_bodies, intent_replies
+from bot.web.openintent import intent_bodies
 from bot.web.openintent.client_records import parse_record, take_record
 from core.domain.intent import IntentStatus
 from core.domain.people import Actor

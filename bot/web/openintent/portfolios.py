@@ -11,11 +11,11 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 
 from bot.web.api.auth import Agent, Caller, KeyedRoute, Served
+from bot.web.api.intent_replies import IntentReply, intent_json
 from bot.web.api.paging import TEXT, Cursor, IdempotencyKey, Limit, Offset, cursor_after, once, place
 from bot.web.api.replies import BODY, refusals, reply
 from bot.web.api.suspensions import Id, replayed
 from bot.web.openintent import portfolio_bodies as bodies
-from bot.web.openintent.intent_replies import IntentReply, intent_json
 from core.domain.intent import IntentStatus
 from core.domain.wire import Instant, JsonObject, Open, json_text, reply_of
 from core.idempotency import Replayed
