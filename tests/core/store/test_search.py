@@ -14,12 +14,10 @@ from core.domain.suspension import Suspension
 from core.errors import DatabaseUnavailable
 from core.store import archive, schema, suspension_lists
 from core.store.suspension_lists import Filter
-from core.store.tables import question_search, suspensions
+from core.store.tables import PageCursor, question_search, suspensions
 from tests.core.examples import after
 from tests.core.older import migrate_to
 from tests.core.store_examples import keep, numbered
-
-Place = suspension_lists.Place
 
 ODD = (
     "Refund order 12345?",
@@ -48,8 +46,8 @@ async def found(database: Database, text: str, limit: int = 2000, **wanted: Any)
 
 
 async def part(
-    database: Database, text: str, before: Place | None, limit: int = 2000, **wanted: Any
-) -> tuple[list[str], Place | None]:
+    database: Database, text: str, before: PageCursor | None, limit: int = 2000, **wanted: Any
+) -> tuple[list[str], PageCursor | None]:
     """Of a list: the ids, and how far was looked if there is more."""
     wanted_of = Filter(text=text, **wanted)
     rows, end = await database.read(lambda conn: suspension_lists.page(conn, wanted_of, before=before, limit=limit))
