@@ -235,7 +235,7 @@ async def test_of_a_quorum_everybody_hears_whose_answer_it_was(world: World) -> 
     asked = await ask_by_mail(world, 410, answers_required=2)
     await reply(world, asked, ALICE)
     await reply(world, asked, BOB)
-    assert endings(world, asked, ALICE)[-1] == endings(world, asked, BOB)[-1] == REFUSED
+    assert all(REFUSED in endings(world, asked, one) for one in (ALICE, BOB))  # beside what else goes out at once
 
 
 async def test_after_silence_there_is_nobody_who_decided_and_the_operators_hear_it(world: World) -> None:
