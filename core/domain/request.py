@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import rfc8785
+from handraise.negatives import is_affirmative
 from pydantic import JsonValue
 
 from core.domain.json_schema import check_form_schema, check_schema
-from core.domain.negatives import is_affirmative
 from core.domain.policy import PolicyFields, ResolvedPolicy
 from core.domain.suspension import (
     AUTHORIZE_VETO,

@@ -13,9 +13,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import IntEnum, StrEnum
 
+from handraise import negatives
 from pydantic import JsonValue
-
-from core.domain import negatives
 
 
 class ResponseType(StrEnum):
@@ -290,7 +289,7 @@ class Ask(AskFields):
         return next((choice for choice in self.choices if choice.value == value), None)
 
     def is_negative(self, value: JsonValue) -> bool:
-        """Whether this answer says no (:mod:`core.domain.negatives`). A text or a form never does."""
+        """Whether this answer says no (:mod:`handraise.negatives`). A text or a form never does."""
         choice = self.choice(value)
         if choice is None:
             return False

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-from core.domain.negatives import is_affirmative, is_negative
+from handraise.negatives import is_affirmative, is_negative
 
 YES = ("approve", "Approve refund")
 

@@ -4,6 +4,8 @@ Only whole values count: ``reject`` is a no, ``reject_candidate`` may be what th
 a no if ``approve_refund`` stands beside it. The asker overrides it by ``metadata.negative``, but can't call an approval
 a no: that would bypass what guards approvals.
 
+The server judges answers by this rule, and the SDK words them for models by it.
+
 Source: API.md §2 ("What is shown"), §4 ("Several answers").
 """
 
