@@ -50,16 +50,9 @@ class Denied(HandraiseError):
         self.suspension = suspension
         super().__init__(f"{tool} was not approved: {_SAID[self.cause]} ({suspension.ref or 'no reference'}).")
 
-    def tool_result(self) -> dict[str, JsonValue]:
-        """A result for the model in place of the tool's; no secret in it."""
-        told: dict[str, JsonValue] = {
-            "status": "denied",
-            "cause": self.cause,
-            "reason": self.reason,
-            "ref": self.suspension.ref,
-            "instruction": f"The action has not run: {_SAID[self.cause]}. Don't try it again as it is; say so instead.",
-        }
-        return {name: value for name, value in told.items() if value is not None}
+    def tool_result(self) -> str:
+        """What to tell the model in place of the tool's result (:meth:`SuspensionRecord.tool_result`)."""
+        return self.suspension.tool_result()
 
 
 def needs_approval(

@@ -11,7 +11,9 @@ from typing import Annotated, Literal, TypeVar, overload
 
 from pydantic import AfterValidator, BaseModel, Field, JsonValue, model_validator
 
+from handraise import tool_results
 from handraise.errors import HandraiseError
+from handraise.negatives import is_affirmative, is_negative
 from handraise.questions import HumanRetryPolicy, ResumeTarget, SuspensionChoice, Wire
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -153,7 +155,7 @@ class SuspensionRecord(Received):
         """The person's answer; ``None`` if time or a cancellation ended it, and while it is open."""
         if self.resolution != "responded":
             return None
-        choice = next((choice for choice in self.choices if choice.value == self.response), None)
+        choice = self._choice(self.response)
         return InputResponse(
             suspension_id=self.id,
             value=self.response,
@@ -163,6 +165,55 @@ class SuspensionRecord(Received):
             responded_at=self.responded_at,
             metadata=self.metadata,
         )
+
+    @property
+    def is_denial(self) -> bool:
+        """Whether a person has answered, and said no (:mod:`handraise.negatives`). Silence never does, nor a text or a
+        form."""
+        choice = self._choice(self.response)
+        if self.resolution != "responded" or choice is None:
+            return False
+        others = (other.value for other in self.choices if other is not choice)
+        return is_negative(choice.value, choice.metadata or {}, others)
+
+    def tool_result(self) -> str:
+        """What to tell the model, as the result of the tool that asked: one to three sentences (:mod:`tool_results`).
+
+        There is a text for every ending, and while the question is open: approved, another choice, a text or a form,
+        denied with the reason, nobody answered and whether a fallback applies, taken back, asked back. It has no secret
+        in it.
+        """
+        match self.resolution:
+            case "responded":
+                return self._told_answer()
+            case "expired":
+                return self._told_silence()
+            case "cancelled":
+                return tool_results.cancelled(self.ref, self.reason)
+            case None if self.clarification is not None and self.clarification.held_until is not None:
+                return tool_results.asked_back(self.ref, self.clarification.question)
+            case None:
+                return tool_results.still_open(self.ref)
+        return tool_results.ended_otherwise(self.ref, self.resolution)
+
+    def _told_silence(self) -> str:
+        if self.error is None and self.continued_with is not None:
+            return tool_results.silence_means(self.ref, self.continued_with, self._label(self.continued_with))
+        return tool_results.silent(self.ref, self.error)
+
+    def _told_answer(self) -> str:
+        label = self._label(self.response)
+        if self.is_denial:
+            return tool_results.denied(self.ref, self.response, label, self.reason)
+        is_yes = label is not None and is_affirmative(str(self.response))
+        return tool_results.answered(self.ref, self.response, label, self.reason, is_yes=is_yes)
+
+    def _choice(self, value: JsonValue) -> SuspensionChoice | None:
+        return next((choice for choice in self.choices if choice.value == value), None)
+
+    def _label(self, value: JsonValue) -> str | None:
+        choice = self._choice(value)
+        return None if choice is None else choice.label
 
     @overload
     def result(self) -> JsonValue: ...
