@@ -8,14 +8,14 @@ from __future__ import annotations
 import functools
 import inspect
 import string
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
-from typing import Any, Literal, ParamSpec, TypeVar, Unpack, cast
+from typing import Any, Literal, ParamSpec, Protocol, TypeVar, Unpack, cast, get_args, overload
 
 from pydantic import JsonValue
 
 from handraise.client import Handraise
-from handraise.errors import HandraiseError
+from handraise.errors import AlreadyDenied, HandraiseError
 from handraise.questions import ApprovalOptions, Options, SuspensionChoice
 from handraise.records import SuspensionRecord
 from handraise.sync_client import HandraiseSync
@@ -24,6 +24,7 @@ from handraise.tool_arguments import BoundCall, CallSignature
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 Client = Handraise | HandraiseSync
+OnDenied = Literal["raise", "return"]
 
 APPROVE, DENY = "approve", "deny"
 _CHOICES = (
@@ -55,6 +56,19 @@ class Denied(HandraiseError):
         return self.suspension.tool_result()
 
 
+class _ToldInstead(Protocol):
+    """Decorates a function so that it returns what the model is to be told, if the call is not approved."""
+
+    @overload
+    def __call__(
+        self, function: Callable[Parameters, Coroutine[Any, Any, Result]], /
+    ) -> Callable[Parameters, Coroutine[Any, Any, Result | str]]: ...
+
+    @overload
+    def __call__(self, function: Callable[Parameters, Result], /) -> Callable[Parameters, Result | str]: ...
+
+
+@overload
 def needs_approval(
     *,
     question: str | Callable[..., str] | None = None,
@@ -63,8 +77,36 @@ def needs_approval(
     tool: str | None = None,
     idempotency_key: Callable[..., str] | None = None,
     allow_silence: bool = False,
+    denied: Literal["raise"] = "raise",
     **options: Unpack[ApprovalOptions],
-) -> Callable[[Callable[Parameters, Result]], Callable[Parameters, Result]]:
+) -> Callable[[Callable[Parameters, Result]], Callable[Parameters, Result]]: ...
+
+
+@overload
+def needs_approval(
+    *,
+    question: str | Callable[..., str] | None = None,
+    when: Callable[..., bool] | None = None,
+    people: Client | Callable[[], Client] | None = None,
+    tool: str | None = None,
+    idempotency_key: Callable[..., str] | None = None,
+    allow_silence: bool = False,
+    denied: Literal["return"],
+    **options: Unpack[ApprovalOptions],
+) -> _ToldInstead: ...
+
+
+def needs_approval(
+    *,
+    question: str | Callable[..., str] | None = None,
+    when: Callable[..., bool] | None = None,
+    people: Client | Callable[[], Client] | None = None,
+    tool: str | None = None,
+    idempotency_key: Callable[..., str] | None = None,
+    allow_silence: bool = False,
+    denied: OnDenied = "raise",
+    **options: Unpack[ApprovalOptions],
+) -> Any:
     """Decorate a function, ``async`` or not, that may run only if a person approves this very call.
 
     - ``question``: a template over the arguments, ``"Refund {amount} for order {order_id}?"``, or a function of them.
@@ -78,6 +120,9 @@ def needs_approval(
       and arguments, waits for the same answer.
     - ``allow_silence``: nobody's answer in time (``timeout_seconds`` or ``deadline_seconds``) approves. Otherwise it
       never does.
+    - ``denied``: with ``"return"`` a call that is not approved returns what to tell the model
+      (:meth:`Denied.tool_result`), also after silence, a cancellation and :class:`AlreadyDenied`. For frameworks that
+      turn an exception into "an error occurred, please try again".
     - ``options``: whom to ask, and how often (:class:`ApprovalOptions`).
 
     People are asked with ``{"tool": …, "arguments": {…}}`` as the action: every argument by name, the defaults applied,
@@ -86,19 +131,20 @@ def needs_approval(
     are then, so that one approval is one run. Whoever has approved is told if it raises an exception: by the name of
     its class alone.
 
-    The call raises :class:`Denied` if it is not approved, and :class:`ReceiptRefused` if its approval has been used up
-    already (``used``), is too old, or was for other arguments. In neither case has the function run.
+    The call raises :class:`Denied` if it is not approved (or returns its text), and :class:`ReceiptRefused` if its
+    approval has been used up already (``used``), is too old, or was for other arguments. In no case has the function
+    run.
     """
-    asking = _Asking(question, when, people, tool, idempotency_key, allow_silence, options)
+    asking = _Asking(question, when, people, tool, idempotency_key, allow_silence, denied, options)
 
-    def decorate(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         if isinstance(function, staticmethod | classmethod):
             raise TypeError("needs_approval goes below @staticmethod and @classmethod")
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
             raise TypeError("needs_approval takes functions that return once: this one yields")
         approved = _ApprovedFunction(function, asking)
         make = approved.asynchronous if inspect.iscoroutinefunction(function) else approved.synchronous
-        return cast("Callable[Parameters, Result]", functools.wraps(function)(make()))
+        return functools.wraps(function)(make())
 
     return decorate
 
@@ -114,6 +160,7 @@ class _Asking:
         tool: str | None,
         idempotency_key: Callable[..., str] | None,
         allow_silence: bool,
+        denied: OnDenied,
         options: ApprovalOptions,
     ) -> None:
         for name in options:
@@ -124,8 +171,11 @@ class _Asking:
                 raise TypeError(f"{name} must be a plain function")
         if allow_silence and options.get("timeout_seconds") is None and options.get("deadline_seconds") is None:
             raise ValueError("allow_silence needs timeout_seconds or deadline_seconds: else no silence ever ends")
+        if denied not in get_args(OnDenied):
+            raise ValueError('denied is "raise" or "return"')
         self.question, self.when, self.people, self.tool = question, when, people, tool
         self.idempotency_key, self.allow_silence, self.options = idempotency_key, allow_silence, options
+        self.denied = denied
 
 
 class _ApprovedFunction:
@@ -145,9 +195,13 @@ class _ApprovedFunction:
                 return await self._function(*args, **kwargs)
             asked = self._question(bound), self._options(bound)
             async with _client(self._asking.people) as people:
-                suspended = await people.suspend(asked[0], **asked[1])
+                try:
+                    suspended = await people.suspend(asked[0], **asked[1])
+                except AlreadyDenied as denied:
+                    return self._instead(denied)
                 ended = await people.wait(suspended.suspension_id)
-                self._check(ended)
+                if not self._may_run(ended):
+                    return self._instead(Denied(self._tool, ended))
                 async with await people.execute_once(ended.receipt, self._action(bound), **self._permission()):
                     return await self._function(*args, **kwargs)
 
@@ -160,9 +214,13 @@ class _ApprovedFunction:
                 return self._function(*args, **kwargs)
             asked = self._question(bound), self._options(bound)
             with _sync_client(self._asking.people) as people:
-                suspended = people.suspend(asked[0], **asked[1])
+                try:
+                    suspended = people.suspend(asked[0], **asked[1])
+                except AlreadyDenied as denied:
+                    return self._instead(denied)
                 ended = people.wait(suspended.suspension_id)
-                self._check(ended)
+                if not self._may_run(ended):
+                    return self._instead(Denied(self._tool, ended))
                 with people.execute_once(ended.receipt, self._action(bound), **self._permission()):
                     return self._function(*args, **kwargs)
 
@@ -192,13 +250,18 @@ class _ApprovedFunction:
     def _action(self, bound: BoundCall) -> dict[str, JsonValue]:
         return {"tool": self._tool, "arguments": bound.json()}
 
-    def _check(self, ended: SuspensionRecord) -> None:
-        """Raises :class:`Denied` unless it may run. The server decides finally, when the receipt is used."""
+    def _may_run(self, ended: SuspensionRecord) -> bool:
+        """The server decides finally, when the receipt is used."""
         if ended.resolution == "responded" and ended.response == APPROVE:
-            return
+            return True
         silent = ended.resolution == "expired" and ended.error is None and ended.continued_with == APPROVE
-        if not (silent and self._asking.allow_silence):
-            raise Denied(self._tool, ended)
+        return silent and self._asking.allow_silence
+
+    def _instead(self, denied: Denied | AlreadyDenied) -> str:
+        """What the call returns in place of the function's result. Raises ``denied`` unless it is to be told."""
+        if self._asking.denied == "raise":
+            raise denied
+        return denied.tool_result()
 
     def _permission(self) -> dict[str, Any]:
         return {"when": APPROVE, "allow_silence": self._asking.allow_silence}

@@ -30,6 +30,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from handraise import tool_results
+
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
@@ -108,6 +110,10 @@ class AlreadyDenied(RequestRefused):
     def reason(self) -> str | None:
         reason = self.details.get("reason")
         return None if reason is None else str(reason)
+
+    def tool_result(self) -> str:
+        """What to tell the model, as the result of the tool that asked."""
+        return tool_results.already_denied(self.ref or None, self.reason)
 
 
 class SuspensionNotSupported(RequestRefused):

@@ -18,6 +18,9 @@ _WHY_SILENT = {
 }
 
 
+_DO_NOT = "Do not do it, and do not try it again unless you are told to."
+
+
 def answered(ref: str | None, value: JsonValue, label: str | None, reason: str | None, *, is_yes: bool) -> str:
     """A person has answered, and it is no denial. ``label`` is that of the choice, ``None`` for a text or a form."""
     because = f". Their reason: {reason}" if reason else ""
@@ -26,9 +29,13 @@ def answered(ref: str | None, value: JsonValue, label: str | None, reason: str |
 
 def denied(ref: str | None, value: JsonValue, label: str | None, reason: str | None) -> str:
     """A person has said no."""
-    because = f"Their reason: {reason}" if reason else "They gave no reason."
-    said = f"A person has said no{_in(ref)}: {_shown(value, label)}."
-    return f"{said} Do not do it, and do not try it again unless you are told to. {because}"
+    return f"A person has said no{_in(ref)}: {_shown(value, label)}. {_DO_NOT} {_their(reason)}"
+
+
+def already_denied(ref: str | None, reason: str | None) -> str:
+    """People have said no to the same action lately, and this server does not ask again so soon."""
+    said = f"A person has said no to this within the last hour{_in(ref)}, so nobody was asked again."
+    return f"{said} {_DO_NOT} {_their(reason)}"
 
 
 def silent(ref: str | None, error: str | None) -> str:
@@ -67,6 +74,10 @@ def ended_otherwise(ref: str | None, resolution: str) -> str:
 
 def _in(ref: str | None) -> str:
     return f" ({ref})" if ref else ""
+
+
+def _their(reason: str | None) -> str:
+    return f"Their reason: {reason}" if reason else "They gave no reason."
 
 
 def _shown(value: JsonValue, label: str | None) -> str:

@@ -180,6 +180,7 @@ def refund(order_id: str) -> None: ...
         ({"allow_silence": True}, refund, ValueError, "timeout_seconds"),
         ({"fallback_value": "approve"}, refund, TypeError, "fallback_value"),
         ({"action": {}}, refund, TypeError, "action"),
+        ({"denied": "ignore"}, refund, ValueError, "denied"),
         ({}, staticmethod(refund), TypeError, "below @staticmethod"),
         ({}, classmethod(refund), TypeError, "below @staticmethod"),
         ({}, words, TypeError, "yields"),

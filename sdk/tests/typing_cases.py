@@ -98,11 +98,25 @@ def delete(name: str) -> bool:
     return bool(name)
 
 
+@needs_approval(denied="return")
+async def count(name: str) -> int:
+    return len(name)
+
+
+@needs_approval(denied="return")
+def count_now(name: str) -> int:
+    return len(name)
+
+
 async def what_is_decorated_stays_what_it_is() -> None:
     assert_type(await refund("12345"), str)
     assert_type(delete("x"), bool)
+    assert_type(await count("x"), int | str)
+    assert_type(count_now("x"), int | str)
     await refund(12345)  # wrong
     delete()  # wrong
+    await count(5)  # wrong
+    needs_approval(denied="ignore")  # wrong
     needs_approval(fallback_value="approve")  # wrong
 
 

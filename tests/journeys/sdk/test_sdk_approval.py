@@ -177,6 +177,31 @@ async def test_a_question_that_is_taken_back_approves_nothing(world: World, till
     assert (denied.value.cause, denied.value.reason, till.runs) == ("cancelled", "out of stock", [])
 
 
+async def test_told_instead_of_raised_the_model_reads_why_it_did_not_run(world: World, till: Till) -> None:
+    refund = till.tool(denied="return", timeout_seconds=60)
+    denied = asyncio.create_task(refund("12345"))
+    await world.answer(await asked(world), "deny", metadata={"reason": "wrong customer"})
+    told = await ended(denied)
+    assert "said no" in told
+    assert told.endswith("Their reason: wrong customer")
+
+    silent = asyncio.create_task(refund("12345"))
+    await asked(world, 2)
+    await world.advance(seconds=60)
+    told = await ended(silent)
+    assert "neither an approval nor a denial" in told
+
+    cancelled = asyncio.create_task(refund("12345"))
+    await world.call("POST", f"/v1/suspensions/{(await asked(world, 3))['id']}/cancel", json={"reason": "out of stock"})
+    assert "taken back" in await ended(cancelled)
+    assert till.runs == []
+
+    approved = asyncio.create_task(refund("12345"))
+    await world.answer(await asked(world, 4), "approve")
+    assert await ended(approved) == "5 back"
+    assert len(till.runs) == 1
+
+
 async def test_what_is_changed_while_people_think_is_not_what_they_approved(world: World, till: Till) -> None:
     tags = ["late"]
     call = asyncio.create_task(till.tool()("12345", tags=tags))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from handraise import AlreadyDenied, Handraise
+from handraise import AlreadyDenied, Handraise, HandraiseSync, needs_approval
 
 from tests.cli import handraise
 from tests.world import KEYS, World, running
@@ -44,6 +45,28 @@ async def test_a_denied_action_is_an_error_that_has_the_reason_and_the_notice_ha
         )
         assert (earlier.ref, earlier.responded_by) == (first.ref, "alice@example.com")
         assert (earlier.answer, earlier.reason) == ("deny", "Too much.")
+
+
+async def test_a_tool_that_was_denied_just_now_tells_the_model_so(tmp_path: Path, sqlite_url: str) -> None:
+    async with running(tmp_path, sqlite_url, suspension__same_ask="refuse") as world:
+        first = await world.ask(action={"tool": "refund", "arguments": {"amount": 5}})
+        await world.answer(first, "deny", metadata={"reason": "Too much."})
+        told = (
+            f"A person has said no to this within the last hour ({first['ref']}), so nobody was asked again. "
+            "Do not do it, and do not try it again unless you are told to. Their reason: Too much."
+        )
+        async with Handraise(world.url, KEYS["agent"]) as people:
+
+            @needs_approval(people=people, denied="return")
+            async def refund(amount: int) -> None: ...
+
+            assert await refund(5) == told
+        with HandraiseSync(world.url, KEYS["agent"]) as people_now:
+
+            @needs_approval(people=people_now, tool="refund", denied="return")
+            def refund_now(amount: int) -> None: ...
+
+            assert await asyncio.to_thread(refund_now, 5) == told
 
 
 async def test_the_command_says_that_the_question_is_open_already(tmp_path: Path, sqlite_url: str) -> None:
