@@ -98,9 +98,8 @@ MODULES: Mapping[str, tuple[str, str]] = {
     "manifest": ("what a backup holds, and what Slack's app may do", "bot/commands/backups channels/slack"),
     "members": (LAYERS, "bot/web/openintent core/openintent/intents"),
     "plans": (LAYERS, "bot/web/openintent core/openintent/containers core/openintent/store"),
-    "checkpoints": (LAYERS, "core/openintent/containers core/openintent/store"),
     "tables": ("the tables of asking, and those of its wing", "core/openintent/store core/store"),
-    "tasks": (LAYERS, "bot/web/openintent core/openintent/intents core/openintent/store"),
+    "tasks": (LAYERS, "bot/web/openintent core/openintent/intents core/openintent/propagation core/openintent/store"),
     "on_call": ("who is on call: asked of PagerDuty, and when a message is sent", "bot/people core/delivery"),
     "outages": (LAYERS, "core/engine core/store"),
     "outcomes": (

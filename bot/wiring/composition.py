@@ -63,8 +63,7 @@ from core.openintent.containers.claims import TaskClaims
 from core.openintent.containers.coordinators import Coordinators
 from core.openintent.containers.graph import Graphs
 from core.openintent.containers.plans import Plans
-from core.openintent.containers.portfolio_deadlines import PortfolioDeadlines
-from core.openintent.containers.portfolios import Portfolios
+from core.openintent.containers.portfolios import PortfolioDeadlines, Portfolios
 from core.openintent.containers.workflows import Workflows
 from core.openintent.intents.client_steps import ClientSteps
 from core.openintent.intents.due_work import DueTimes, DueWork
@@ -73,9 +72,8 @@ from core.openintent.intents.intent_leases import IntentLeases
 from core.openintent.intents.intents import Intents
 from core.openintent.intents.members import Members
 from core.openintent.intents.reconciler import Reconciler
-from core.openintent.intents.retrying import Retrying
+from core.openintent.intents.retrying import Retrying, Takeovers
 from core.openintent.intents.subscriptions import Subscriptions
-from core.openintent.intents.takeover import Takeovers
 from core.openintent.intents.tasks import Tasks
 from core.openintent.intents.writing import IntentLog
 from core.openintent.propagation.consequences import Consequences

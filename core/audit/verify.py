@@ -16,7 +16,7 @@ from typing import Annotated, Literal
 from pydantic import AwareDatetime, BaseModel, Field, JsonValue, TypeAdapter, ValidationError
 
 from core.audit.export import seal_file
-from core.domain.renewed_key import keys_of
+from core.domain.root_key import keys_of
 from core.store.chain import Broken, Chain, Fault, Start, is_start
 from core.store.event_log import Logged
 

@@ -8,7 +8,7 @@ table of moves). The other modules each answer one question about a record:
 - what people see: ``notice``, ``wording``, ``short_messages``, ``action``, ``redaction``;
 - what comes back: ``answers``, ``clarification``, ``callback``;
 - how it is written: ``wire`` (JSON), ``intent`` (the record that a suspension belongs to);
-- what proves something: ``tokens`` (a link, a mail address), ``receipt`` (an answer), and the ``renewed_key`` of both.
+- what proves something: ``tokens`` (a link, a mail address), ``receipt`` (an answer), and the ``root_key`` of both.
 
 ``now`` always comes in as an argument. Decisions go out as values; the caller performs them.
 

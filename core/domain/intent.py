@@ -1,5 +1,8 @@
 """Intents, as far as a suspension touches them: the record, its status changes and state patches.
 
+Links are the kinds of container that an intent is in, as one integer: a lone intent costs no query for any of them. A
+bit is set when the first such link is made, and stays: it says where to look, not what is there.
+
 Source: RFC-0001 (lifecycle, patches); RFC-0025 §2; API.md §7.
 """
 
@@ -9,12 +12,11 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from datetime import datetime
-from enum import StrEnum
+from enum import IntFlag, StrEnum
 from typing import Any, NamedTuple, TypeVar
 
 from pydantic import JsonValue
 
-from core.domain.intent_links import IntentHold, IntentLink
 from core.errors import (
     AlreadySuspended,
     IntentNotActive,
@@ -23,6 +25,53 @@ from core.errors import (
     ReservedPath,
     VersionConflict,
 )
+
+
+class IntentLink(IntFlag):
+    """A kind of thing that may have to change when the intent moves."""
+
+    NONE = 0
+    PARENT = 1
+    CHILDREN = 2
+    DEPENDENCIES = 4
+    """It has upstreams: it depends on them, or takes their outputs as inputs."""
+    DEPENDENTS = 8
+    """Others depend on it, or take its outputs."""
+    TASKS = 16
+    PORTFOLIOS = 32
+    PHASE = 64
+    """It is a phase of a workflow."""
+    COORDINATORS = 128
+    CHECKPOINTS = 256
+    OVER = 16384
+    """It has ended, and all that follows from that is done. Beyond every other bit: an index leaves these out."""
+
+
+class IntentHold(IntFlag):
+    """What keeps an intent blocked, or will once its own suspension has ended. We only undo our own holds: a block
+    without a hold is its agent's."""
+
+    NONE = 0
+    UPSTREAM = 1
+    """An intent that it depends on (RFC-0026 §2 rule 2)."""
+    COORDINATOR = 2
+    """A coordinator with ``block_dependents`` (RFC-0026 §3)."""
+
+
+class EdgeKind:
+    """Why an intent waits for another, its upstream."""
+
+    DEPENDENCY = "dependency"
+    """``depends_on`` (RFC-0002)."""
+    INPUT = "input"
+    """A phase takes an output of the upstream's (RFC-0024)."""
+    CHILD = "child"
+    """A parent is completed after its children (RFC-0002). It holds nobody."""
+
+
+HOLD_OF = {EdgeKind.DEPENDENCY: IntentHold.UPSTREAM, EdgeKind.INPUT: IntentHold.COORDINATOR}
+"""The hold of an intent as long as an upstream of that kind is not completed."""
+
 
 RESERVED = "_suspension"
 """The key of ``state`` that mirrors the suspension record. It is the server's (RFC-0025 §5)."""

@@ -20,7 +20,7 @@ import rfc8785
 from itsdangerous import BadData, URLSafeSerializer
 from pydantic import JsonValue
 
-from core.domain.renewed_key import keys_of
+from core.domain.root_key import keys_of
 from core.domain.suspension import Status, Suspension
 from core.domain.wire import instant
 from core.errors import ReceiptInvalid

@@ -1,5 +1,5 @@
 """The root key: the one stored secret. Each use has a derived key of its own, so that one leaked key opens nothing
-else.
+else. Keys of seals are renewed: seals are kept for years, and outlive the secret that their key was derived from.
 
 Source: API.md §5, §8; RFC 5869 §3.2 (``info`` tells the uses apart).
 """
@@ -9,9 +9,28 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from core.domain.renewed_key import RenewedKey
+
+class RenewedKey(bytes):
+    """A key for seals, with the keys that it has replaced: their seals are still genuine.
+
+    It behaves as the newest key wherever something is sealed. Checks of a seal use :func:`keys_of`.
+    """
+
+    earlier: tuple[bytes, ...]
+
+    def __new__(cls, newest: bytes, earlier: Sequence[bytes] = ()) -> RenewedKey:
+        made = super().__new__(cls, newest)
+        made.earlier = tuple(earlier)
+        return made
+
+
+def keys_of(key: bytes) -> tuple[bytes, ...]:
+    """Each key that a seal may have been made with, the newest first."""
+    return (bytes(key), *key.earlier) if isinstance(key, RenewedKey) else (key,)
+
 
 _VALID_GENERATIONS = 2
 """How many webhook secrets of a key are valid at once: the newest, and the one before it while receivers change."""

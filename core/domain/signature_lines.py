@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from core.domain.renewed_key import keys_of
+from core.domain.root_key import keys_of
 
 KEY = "signature-lines"
 """The purpose of the digests' derived key."""

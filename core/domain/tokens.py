@@ -12,7 +12,7 @@ import hmac
 from dataclasses import dataclass
 from enum import StrEnum
 
-from core.domain.renewed_key import keys_of
+from core.domain.root_key import keys_of
 
 _LENGTH = 26
 """Characters of base32: 130 bits. Lower case, since mail systems fold the case of local parts."""

@@ -11,7 +11,7 @@ from core.database.database import Database
 from core.domain.earlier_answers import MOST, SHOWN_FOR, latest
 from core.domain.suspension import EarlierAnswer, Suspension
 from core.ports import Clock
-from core.store import same_actions
+from core.store import suspension_lists
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,5 +26,7 @@ class EarlierAnswers:
         digest = ask.action_digest
         if digest is None or not suspension.is_open:
             return ()
-        found = await self.database.read(lambda conn: same_actions.answered(conn, ask.created_by, digest, since, MOST))
+        found = await self.database.read(
+            lambda conn: suspension_lists.answered(conn, ask.created_by, digest, since, MOST)
+        )
         return tuple(one for one in latest(found) if one.at > since)

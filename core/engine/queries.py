@@ -35,7 +35,7 @@ from core.store import (
     event_log,
     intent_agents,
     intents,
-    log_numbers,
+    log_cursors,
     outbox,
     quarantine,
     sessions,
@@ -290,7 +290,7 @@ class ClientQueries:
 
     async def known_cursor(self, cursor: tuple[int, int]) -> tuple[int, int]:
         """``cursor``, as a client remembers it, in the log as it is now: it may have been restored meanwhile."""
-        return await self._database.read(lambda conn: log_numbers.known(conn, cursor))
+        return await self._database.read(lambda conn: log_cursors.known(conn, cursor))
 
     # --- Sessions -------------------------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ from core.engine.ending import ended_in_time
 from core.engine.outages import locked
 from core.engine.transitions import Transitions
 from core.errors import AlreadyDenied
-from core.store import same_actions
+from core.store import suspension_lists
 from core.store.idempotency import wait_turn
 
 REFUSED_FOR = timedelta(hours=1)
@@ -57,7 +57,7 @@ class RepeatedAsks:
         """Raises :class:`AlreadyDenied` if people have just said no to the action with this digest."""
         if self.policy is not SameAsk.REFUSE or action is None:
             return
-        found = same_actions.denied(tx.conn, creator, action, now - REFUSED_FOR)
+        found = suspension_lists.denied(tx.conn, creator, action, now - REFUSED_FOR)
         if found is None or found.ended is None:
             return
         message = f"This action was denied within the last hour ({found.ask.ref})."
@@ -74,9 +74,9 @@ def _wait_for_the_same(tx: Tx, request: AskRequest, creator: str, digests: AskDi
 
 def _open(tx: Tx, request: AskRequest, creator: str, digests: AskDigests, by_terms: str | None) -> Iterator[Suspension]:
     if digests.body is not None:
-        yield from same_actions.open_of_invocation(tx.conn, creator, request.resume)
+        yield from suspension_lists.open_of_invocation(tx.conn, creator, request.resume)
     if by_terms is not None:
-        yield from same_actions.open_of_action(tx.conn, creator, by_terms)
+        yield from suspension_lists.open_of_action(tx.conn, creator, by_terms)
 
 
 def _still_open(tx: Tx, found: Suspension, transitions: Transitions, now: datetime) -> Suspension | None:

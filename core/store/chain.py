@@ -20,7 +20,7 @@ import sqlalchemy as sa
 
 from core.database.database import Tx
 from core.database.upserts import insert
-from core.domain.renewed_key import keys_of
+from core.domain.root_key import keys_of
 from core.store.event_log import Logged, is_by_one_that_seals, is_older
 from core.store.log_seals import is_seal, same, sealed_length
 from core.store.tables import events, intents, log_starts

@@ -25,7 +25,7 @@ from core.database.prepared import Prepared
 from core.database.recordsets import GivenRows, Recordset
 from core.database.visibility import Cursor, in_order, is_behind, oldest_running, snapshot_of, this_transaction
 from core.domain.intent import UNBORN, Dependent, Intent, Moving
-from core.domain.renewed_key import keys_of
+from core.domain.root_key import keys_of
 from core.domain.vocabulary import Event
 from core.domain.wire import instant
 from core.store.log_seals import (

@@ -14,8 +14,7 @@ from core.database.call_deadlines import BeginAgain
 from core.database.database import Tx
 from core.database.prepared import Prepared
 from core.database.recordsets import Recordset, by_ids, listed
-from core.domain.intent import UNBORN, Dependent, Intent, IntentStatus
-from core.domain.intent_links import IntentHold, IntentLink
+from core.domain.intent import UNBORN, Dependent, Intent, IntentHold, IntentLink, IntentStatus
 from core.store import idempotency, intent_agents
 from core.store.tables import intents, suspensions
 

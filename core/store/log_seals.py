@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from json.encoder import encode_basestring_ascii as quoted
 from typing import Any, NamedTuple
 
-from core.domain.renewed_key import keys_of
+from core.domain.root_key import keys_of
 from core.domain.vocabulary import Event
 from core.domain.wire import instant
 

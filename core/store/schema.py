@@ -16,7 +16,7 @@ from sqlalchemy.pool import NullPool
 from core.database.database import Database, cannot_be_used, opening
 from core.database.text_index import check_sqlite
 from core.errors import SchemaTooNew, SchemaTooOld
-from core.store import jobs, log_numbers
+from core.store import jobs, log_cursors
 from core.store.tables import question_search
 
 HEAD = "0024"
@@ -78,7 +78,7 @@ def migrate(database: Database, told: Callable[[int, int], None] | None = None) 
             config.attributes["told"] = lambda revision: told(int(revision), int(HEAD))
         command.upgrade(config, HEAD)
         if database.is_shared:
-            log_numbers.renumber(conn)  # somebody may have restored it by hand
+            log_cursors.renumber(conn)  # somebody may have restored it by hand
         conn.commit()
     if database.is_shared:
         with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as conn:

@@ -1,4 +1,5 @@
-"""Lists of suspensions, newest first: all that match a client's filter, or only those that may mean one person.
+"""Lists of suspensions, newest first: all that match a client's filter, or only those that may mean one person. Also
+those of one key with the same action or invocation: the open ones, and the earlier answers.
 
 For one person the database skips suspensions that do not name them, along the index of the lists. It reads a bounded
 number of rows for each part of a list, however few of them are theirs.
@@ -11,6 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -20,7 +22,7 @@ from core.database.prepared import Prepared
 from core.database.recordsets import VALUES, listed
 from core.database.text_index import pattern
 from core.domain.people import Actor
-from core.domain.suspension import Status, Suspension
+from core.domain.suspension import Resume, Status, Suspension
 from core.store.suspensions import COLUMNS, REF_START, record
 from core.store.tables import PageCursor, question_search, suspensions
 
@@ -201,3 +203,59 @@ def _has_status(column: sa.ColumnElement[str], status: Status) -> sa.ColumnEleme
     """Written out, as the conditions of the indexes are."""
     is_it = column == sa.literal_column(f"'{status.value}'")
     return is_it if status is Status.AWAITING else is_it & (column != sa.literal_column("'open'"))
+
+
+# --- Of one key, with the same action or invocation ----------------------------------------------------------------
+
+_OPEN = _table.status == sa.literal_column("'open'")
+_OF_KEY = _table.created_by == sa.bindparam("created_by")
+_OF_ACTION = _OF_KEY & (_table.action_digest == sa.bindparam("action_digest"))
+
+_INVOKED = Prepared(
+    sa.select(*COLUMNS).where(
+        _OF_KEY,
+        _table.invocation_id == sa.bindparam("invocation_id"),
+        _table.session_id == sa.bindparam("session_id"),
+        _OPEN,
+    )
+)
+_ACTING = Prepared(sa.select(*COLUMNS).where(_OF_ACTION, _table.answered_at.is_(None), _OPEN))
+_ANSWERED = Prepared(
+    sa.select(*COLUMNS)
+    .where(_OF_ACTION, _table.answered_at > sa.bindparam("since", type_=_table.answered_at.type))
+    .order_by(_table.answered_at.desc())
+    .limit(sa.bindparam("limit", type_=sa.Integer))
+)
+_DENIED = Prepared(
+    sa.select(*COLUMNS)
+    .where(
+        _OF_ACTION,
+        _table.answered_at > sa.bindparam("since", type_=_table.answered_at.type),
+        _table.denied_at.is_not(None),
+    )
+    .order_by(_table.answered_at.desc())
+    .limit(1)
+)
+
+
+def open_of_invocation(conn: sa.Connection, creator: str, resume: Resume) -> list[Suspension]:
+    """Those that wait, of the session and the invocation that ``resume`` names."""
+    named = {"session_id": resume.session_id, "invocation_id": resume.invocation_id}
+    return [record(row) for row in _INVOKED.all(conn, {"created_by": creator, **named})]
+
+
+def open_of_action(conn: sa.Connection, creator: str, action_digest: str) -> list[Suspension]:
+    """Those that wait."""
+    return [record(row) for row in _ACTING.all(conn, {"created_by": creator, "action_digest": action_digest})]
+
+
+def answered(conn: sa.Connection, creator: str, action_digest: str, since: datetime, limit: int) -> list[Suspension]:
+    """Those that have ended after ``since`` and that somebody has answered, the latest first."""
+    wanted = {"created_by": creator, "action_digest": action_digest, "since": since, "limit": limit}
+    return [record(row) for row in _ANSWERED.all(conn, wanted)]
+
+
+def denied(conn: sa.Connection, creator: str, action_digest: str, since: datetime) -> Suspension | None:
+    """The latest that was answered after ``since`` with a no."""
+    row = _DENIED.first(conn, {"created_by": creator, "action_digest": action_digest, "since": since})
+    return None if row is None else record(row)

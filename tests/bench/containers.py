@@ -16,8 +16,7 @@ from typing import Any
 import aiohttp
 
 from core.database.database import Tx, open_database
-from core.domain.intent import IntentStatus
-from core.domain.intent_links import EdgeKind, IntentLink
+from core.domain.intent import EdgeKind, IntentLink, IntentStatus
 from core.openintent.store import intent_edges
 from core.store import intents, schema
 from tests.bench import measures, plans

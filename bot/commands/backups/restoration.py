@@ -29,7 +29,7 @@ from core.database.database_file import copy_database, copy_file, fold_log, sync
 from core.domain.root_key import RootKey
 from core.errors import BackupFailed, OperatorError
 from core.store import schema
-from core.store.log_numbers import leave_room
+from core.store.log_cursors import leave_room
 from core.store.snapshots import Snapshot, file_snapshot, postgres_snapshot
 
 Put = Callable[[Path, Path], None]

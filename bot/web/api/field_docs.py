@@ -22,7 +22,7 @@ _MODULES = (
     "bot.web.openintent",
     "core.domain.policy",
     "core.domain.record",
-    "core.openintent.domain.retry_fields",
+    "core.openintent.domain.retry",
     "core.domain.wire",
 )
 """Where the classes stand whose fields are on the wire. A class's name is its schema's."""

@@ -1,6 +1,6 @@
 """Bodies of our calls to agents, for the OpenAPI document: the ``webhooks`` of OpenAPI 3.1.
 
-``core/domain/callback.py``, and ``takeover.py`` and ``follower.py`` in ``core/openintent/intents``, write these bodies;
+``core/domain/callback.py``, and ``retrying.py`` and ``follower.py`` in ``core/openintent/intents``, write these bodies;
 ``bot/callbacks/agents.py`` signs them; a test compares.
 
 Source: API.md §5; RFC-0006; RFC-0010; github.com/standard-webhooks/standard-webhooks/blob/main/spec.

@@ -13,8 +13,7 @@ from bot.web.api.paging import Instant
 from bot.web.api.requests import JsonObject, Name, Strict, Url, such_as
 from bot.web.errors import VISIBLE
 from core.errors import InvalidRequest
-from core.openintent.domain.retry import Failed, FailurePolicy
-from core.openintent.domain.retry_fields import FailurePolicyFields, either
+from core.openintent.domain.retry import Failed, FailurePolicy, FailurePolicyFields, either
 
 _Code = Annotated[str, Field(min_length=1, max_length=200, pattern=VISIBLE)]
 

@@ -22,8 +22,7 @@ from core.domain.people import Actor
 from core.domain.vocabulary import Event
 from core.domain.wire import json_text
 from core.idempotency import Replayed
-from core.openintent.intents.intents import NewIntent
-from core.openintent.intents.showing import Shown
+from core.openintent.intents.intents import NewIntent, Shown
 
 _KNOWN = """
 access_expired access_granted access_request_approved access_request_denied access_requested access_revoked

@@ -24,7 +24,7 @@ from core.domain.people import Actor
 from core.domain.wire import Instant, JsonObject, Open, json_text, reply_of
 from core.idempotency import Replayed
 from core.openintent.domain.retry import IntentFailure, RetryStrategy
-from core.openintent.store.retry_policies import StoredPolicy
+from core.openintent.store.intent_failures import StoredPolicy
 
 routes = APIRouter(route_class=KeyedRoute, tags=["failures and retries"])
 

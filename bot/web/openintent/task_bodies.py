@@ -9,7 +9,7 @@ from pydantic import Field
 from bot.web.api.requests import JsonObject, Name, Strict, Word, such_as
 from bot.web.errors import VISIBLE
 from core.domain.policy import Seconds
-from core.openintent.domain.retry_fields import FailurePolicyFields, failure_policy_values
+from core.openintent.domain.retry import FailurePolicyFields, failure_policy_values
 from core.openintent.domain.task import TaskChange, TaskStatus
 
 

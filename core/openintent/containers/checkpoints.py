@@ -17,7 +17,7 @@ import sqlalchemy as sa
 
 from core.database.database import Tx
 from core.domain.answers import GivenAnswer
-from core.domain.intent_links import IntentLink
+from core.domain.intent import IntentLink
 from core.domain.people import Actor
 from core.domain.reception import Reception
 from core.domain.suspension import Via
@@ -40,7 +40,7 @@ from core.openintent.domain.propagation import ENDED
 from core.openintent.intents import access
 from core.openintent.intents.access import Right
 from core.openintent.intents.writing import IntentLog
-from core.openintent.store import checkpoints
+from core.openintent.store import plans
 from core.ports import Clock
 from core.store import intents, suspensions
 
@@ -99,7 +99,7 @@ class Checkpoints:
             None if asked is None else asked.id,
             wanted.details,
         )
-        checkpoints.insert(tx, made)
+        plans.insert_checkpoint(tx, made)
         self._log(tx, made, by, now)
         return ShownCheckpoint(made, asked)
 
@@ -114,7 +114,7 @@ class Checkpoints:
         if it needs no approval."""
 
         def look_up(conn: sa.Connection) -> Checkpoint | None:
-            found = checkpoints.get(conn, checkpoint_id)
+            found = plans.get_checkpoint(conn, checkpoint_id)
             if found is None or not by.is_narrowed:
                 return found
             asked = suspensions.get(conn, found.suspension_id or "")

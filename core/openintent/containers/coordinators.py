@@ -1,6 +1,6 @@
 """Coordinators: created by the owner of an intent or a portfolio; they send heartbeats.
 
-``core.openintent.propagation.coordinating`` has what a coordinator does when an intent is suspended.
+``core.openintent.propagation.dependents`` has what a coordinator does when an intent is suspended.
 
 Source: RFC-0013; RFC-0026 §3; API.md §7; decision 0062.
 """
@@ -16,8 +16,7 @@ import sqlalchemy as sa
 from pydantic import JsonValue
 
 from core.database.database import Database, Tx
-from core.domain.intent import Intent
-from core.domain.intent_links import IntentLink
+from core.domain.intent import Intent, IntentLink
 from core.domain.people import Actor, Role
 from core.domain.vocabulary import Event
 from core.errors import Forbidden, InvalidRequest, NotFound, VersionConflict

@@ -14,8 +14,7 @@ from typing import NamedTuple
 import sqlalchemy as sa
 
 from core.database.database import Database, Tx
-from core.domain.intent import Intent, check_version
-from core.domain.intent_links import IntentLink
+from core.domain.intent import Intent, IntentLink, check_version
 from core.domain.people import Actor
 from core.domain.vocabulary import Event
 from core.errors import DependencyCycle, IntentNotActive, InvalidRequest, NotFound
@@ -23,7 +22,7 @@ from core.openintent.domain.aggregate import Aggregate, few
 from core.openintent.domain.propagation import ENDED, Followed, dependency_added, upstreams_changed
 from core.openintent.intents import access
 from core.openintent.intents.access import Right
-from core.openintent.intents.showing import Shown, reader, shown
+from core.openintent.intents.intents import Shown, reader, shown
 from core.openintent.intents.writing import IntentLog
 from core.openintent.store import aggregates, intent_edges, intent_graph
 from core.openintent.store.intent_graph import GraphNode, Selection

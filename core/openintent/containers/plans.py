@@ -39,7 +39,7 @@ from core.openintent.domain.propagation import ENDED
 from core.openintent.intents import access
 from core.openintent.intents.access import Right
 from core.openintent.intents.writing import IntentLog
-from core.openintent.store import checkpoints, plans, tasks
+from core.openintent.store import plans, tasks
 from core.ports import Clock
 from core.store import intents, suspensions
 
@@ -177,7 +177,7 @@ def _all_shown(conn: sa.Connection, found: Sequence[TaskPlan]) -> Sequence[Shown
 
 
 def _reached(conn: sa.Connection, plan_ids: Sequence[str]) -> Mapping[str, Sequence[ShownCheckpoint]]:
-    found = checkpoints.of_plans(conn, plan_ids)
+    found = plans.checkpoints_of(conn, plan_ids)
     asked = suspensions.those(conn, [one.suspension_id for one in found if one.suspension_id is not None])
     reached: dict[str, list[ShownCheckpoint]] = defaultdict(list)
     for one in found:

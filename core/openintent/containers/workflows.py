@@ -14,8 +14,7 @@ import sqlalchemy as sa
 from pydantic import JsonValue
 
 from core.database.database import Database, Tx
-from core.domain.intent import Intent, IntentStatus, replace_state
-from core.domain.intent_links import EdgeKind, IntentLink
+from core.domain.intent import EdgeKind, Intent, IntentLink, IntentStatus, replace_state
 from core.domain.people import Actor
 from core.domain.vocabulary import Event
 from core.errors import NotFound

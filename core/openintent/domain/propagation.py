@@ -14,8 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Generic
 
-from core.domain.intent import Intent, IntentStatus, Moving
-from core.domain.intent_links import HOLD_OF, EdgeKind, IntentHold
+from core.domain.intent import HOLD_OF, EdgeKind, Intent, IntentHold, IntentStatus, Moving
 from core.domain.vocabulary import STATUS_CHANGED, Event
 from core.domain.wire import JsonObject
 from core.errors import DependenciesIncomplete

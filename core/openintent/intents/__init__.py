@@ -2,7 +2,7 @@
 
 Read ``access`` first: who owns an intent, and who may do what. ``intents`` has a client's changes to one, ``members``
 its other agents, ``intent_leases`` who holds a part of it alone. ``retrying`` records failures of agents and decides
-what follows; ``takeover`` hands an intent to the fallback agent. ``due_work`` does what is due beside the questions'
+what follows, such as a takeover by the fallback agent. ``due_work`` does what is due beside the questions'
 own clock, and ``reconciler`` what an older version has left undone. ``subscriptions`` says who receives events, and
 ``follower`` finds these in the log.
 

@@ -34,9 +34,9 @@ from core.openintent.intents.subscriptions import FOLLOWER, SUBSCRIBED, KeyHolde
 from core.openintent.store import portfolios, subscriptions
 from core.openintent.store.subscriptions import Subscription
 from core.ports import Alarm, Clock
-from core.store import event_log, log_followers, outbox
+from core.store import event_log, log_cursors, outbox
 from core.store.event_log import Following, Logged
-from core.store.log_followers import Cursor
+from core.store.log_cursors import Cursor
 from core.store.outbox import Row, RowKind
 from core.work.health import Health
 
@@ -165,7 +165,7 @@ class Follower:
         """The lines behind the cursor, ``None`` if there are no subscriptions."""
         if not subscriptions.is_any_live(conn, self.clock.now()):
             return None
-        cursor = log_followers.place(conn, FOLLOWER)
+        cursor = log_cursors.place(conn, FOLLOWER)
         if cursor is None:
             return None
         return cursor, event_log.after(conn, cursor, intent_id=None, agent=None, limit=LINES_AT_ONCE)
@@ -175,7 +175,7 @@ class Follower:
 
         Subscriptions are read after the lines, so that a subscription made before an event is among them.
         """
-        if log_followers.lock_free(tx, FOLLOWER) != cursor:
+        if log_cursors.lock_free(tx, FOLLOWER) != cursor:
             return None
         now = self.clock.now()
         hearers = Hearers(subscriptions.live(tx.conn, now), self.holders)
@@ -186,7 +186,7 @@ class Follower:
             cursor = line.cursor
             if len(rows) >= ROWS_AT_ONCE:
                 break
-        log_followers.move(tx, FOLLOWER, cursor)
+        log_cursors.move(tx, FOLLOWER, cursor)
         if rows:
             outbox.insert(tx, rows, "")
             self.alarm.within(tx, now)

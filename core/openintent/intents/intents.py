@@ -14,15 +14,11 @@ import sqlalchemy as sa
 from pydantic import JsonValue
 
 from core.database.database import Database, Tx
-from core.domain.engagement import (
-    RFC_THRESHOLDS,
-    EngagementDecision,
-    EngagementSignals,
-    EngagementThresholds,
-    engage,
-)
+from core.domain.engagement import RFC_THRESHOLDS, EngagementDecision, EngagementSignals, EngagementThresholds, engage
 from core.domain.intent import (
+    RESERVED,
     Intent,
+    IntentLink,
     IntentStatus,
     Patch,
     apply_patches,
@@ -30,22 +26,59 @@ from core.domain.intent import (
     check_version,
     replace_state,
 )
+from core.domain.machine import next_attempt_at
 from core.domain.people import Actor
+from core.domain.record import record_json
 from core.domain.vocabulary import ENGAGEMENT, STATUS_CHANGED, Event
-from core.domain.wire import JsonObject
+from core.domain.wire import JsonObject, plain
 from core.errors import Forbidden
 from core.idempotency import IdempotentRequest, Replayed, perform_once
+from core.openintent.domain.aggregate import Aggregate
 from core.openintent.domain.intent_lease import OVER
 from core.openintent.intents import access
 from core.openintent.intents.access import Right
 from core.openintent.intents.intent_leases import IntentLeases
 from core.openintent.intents.linking import linked, lock_named, put_links
-from core.openintent.intents.showing import Shown, shown
 from core.openintent.intents.writing import IntentLog
-from core.openintent.store import intent_failures
+from core.openintent.store import aggregates, intent_failures
 from core.ports import Clock
-from core.store import event_log, intents
+from core.store import event_log, intents, suspensions
 from core.store.event_log import Logged
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An intent with its state as clients see it, the mirrored suspension record included. ``aggregate`` is that of
+    its children, ``None`` without any."""
+
+    intent: Intent
+    state: JsonObject
+    aggregate: Aggregate | None = None
+
+
+def reader(by: Actor) -> str | None:
+    """The key whose intents ``by`` may read: an agent's own, ``None`` for all."""
+    return None if by.reads_all else by.key or by.identity
+
+
+def shown(conn: sa.Connection, found: Sequence[Intent], by: Actor) -> list[Shown]:
+    """Intents as ``by``, who may read them, sees them: the extra fields are computed for a whole page at once.
+
+    The state includes the record of the latest suspension (RFC-0025 §5). An intent with children shows their progress
+    (RFC-0002; RFC-0026 §2 rule 4); one without children costs nothing.
+    """
+    parents = [intent.id for intent in found if intent.links & IntentLink.CHILDREN]
+    below = aggregates.of_children(conn, parents, reader(by)) if parents else {}
+    asked = suspensions.those(conn, [intent.suspension_id for intent in found if intent.suspension_id is not None])
+    several = []
+    for intent in found:
+        state = dict(intent.state)
+        suspension = None if intent.suspension_id is None else asked.get(intent.suspension_id)
+        if suspension is not None:
+            state[RESERVED] = plain(record_json(suspension, next_attempt_at(suspension)))
+        several.append(Shown(intent, state, below.get(intent.id)))
+    return several
+
 
 _ACKNOWLEDGED = {"intent.suspended", "intent.suspension_renotified", "intent.suspension_escalated"}
 """Events the published SDK posts about its own ladder. Acknowledged; the server's own event is the one that counts."""

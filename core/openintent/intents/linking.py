@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from core.database.database import Tx
-from core.domain.intent import Intent
-from core.domain.intent_links import EdgeKind, IntentLink
+from core.domain.intent import EdgeKind, Intent, IntentLink
 from core.domain.people import Actor
 from core.errors import DependencyCycle, IntentNotActive, InvalidRequest
 from core.openintent.domain.propagation import ENDED

@@ -17,8 +17,7 @@ import sqlalchemy as sa
 from pydantic import JsonValue
 
 from core.database.database import Tx
-from core.domain.intent import Intent, IntentStatus
-from core.domain.intent_links import IntentLink
+from core.domain.intent import Intent, IntentLink, IntentStatus
 from core.domain.wire import JsonObject, instant
 from core.errors import DependenciesIncomplete, UnresolvableInput, UpstreamIntentSuspended
 from core.openintent.domain.task import Task

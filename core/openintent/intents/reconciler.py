@@ -16,8 +16,7 @@ from typing import Protocol
 import sqlalchemy as sa
 
 from core.database.database import Database, Tx
-from core.domain.intent import Intent, IntentStatus
-from core.domain.intent_links import EdgeKind, IntentLink
+from core.domain.intent import EdgeKind, Intent, IntentLink, IntentStatus
 from core.openintent.domain.propagation import settled
 from core.openintent.intents.writing import IntentLog
 from core.openintent.store import intent_edges

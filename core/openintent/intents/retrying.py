@@ -2,7 +2,7 @@
 
 One transaction records a failure, decides on it (``core/openintent/domain/retry.py``) and does what follows. The
 service never starts an agent: at ``retry_scheduled_at`` it logs that the retry is due, or it has the fallback agent
-take over (``takeover``). A failure is resolved by a client, or when its intent completes.
+take over. A failure is resolved by a client, or when its intent completes.
 
 Source: RFC-0010; API.md §7, "failures"; docs/decisions/0056.
 """
@@ -18,37 +18,45 @@ from datetime import datetime, timedelta
 import sqlalchemy as sa
 
 from core.database.database import Database, Tx
+from core.domain.callback import lane_of_callback
 from core.domain.intent import Intent, IntentStatus
 from core.domain.people import Actor, Role
 from core.domain.vocabulary import Event
 from core.domain.wire import JsonObject, instant
+from core.engine.transitions import Transitions
 from core.errors import Forbidden, InvalidRequest, NotFound
 from core.idempotency import IdempotentRequest, Replayed, perform_once
+from core.openintent.domain.intent_lease import IntentLease
 from core.openintent.domain.retry import (
     CALLBACK_DEAD,
     CALLBACK_REFUSED,
     FAILURE_RECORDED,
     FAILURE_RESOLVED,
+    FALLBACK_TRIGGERED,
     POLICY_SET,
     RETRY_DUE,
     TASK_RETRYING,
     Failed,
     FailurePolicy,
     IntentFailure,
+    TakeoverReason,
+    failure_policy,
+    failure_policy_values,
     outcome_of,
     policy_in_force,
 )
-from core.openintent.domain.retry_fields import failure_policy, failure_policy_values
 from core.openintent.intents import access
 from core.openintent.intents.access import Right
 from core.openintent.intents.due_work import DueTimes
-from core.openintent.intents.takeover import BY_SERVICE, Takeovers
+from core.openintent.intents.intent_leases import IntentLeases
+from core.openintent.intents.members import Members
 from core.openintent.intents.writing import IntentLog
-from core.openintent.store import intent_failures, retry_policies, tasks
+from core.openintent.store import intent_failures, tasks
 from core.openintent.store.due_times import DueKind
-from core.openintent.store.retry_policies import StoredPolicy
+from core.openintent.store.intent_failures import StoredPolicy
 from core.ports import Clock
-from core.store.outbox import Row, RowStatus
+from core.store import intent_agents, outbox, sessions
+from core.store.outbox import Row, RowKind, RowStatus
 
 _CALLBACKS = uuid.UUID("0f1f2a52-3a1c-4b8e-9f7e-6a0b5f0c9d10")
 _ENDED = frozenset({IntentStatus.COMPLETED, IntentStatus.ABANDONED})
@@ -75,11 +83,11 @@ class Retrying:
 
         def job(tx: Tx) -> StoredPolicy:
             intent, now = access.lock(tx, intent_id, by, Right.GOVERN), self.clock.now()
-            found = retry_policies.get(tx.conn, intent_id)
+            found = intent_failures.policy_of(tx.conn, intent_id)
             stored = StoredPolicy(str(uuid.uuid4()), intent_id, policy, now, now)
             if found is not None:
                 stored = replace(found, policy=policy, updated_at=now)
-            retry_policies.put(tx, stored)
+            intent_failures.put_policy(tx, stored)
             self.log.write(tx, intent, now, Event(POLICY_SET, failure_policy_values(policy), by.identity))
             return stored
 
@@ -89,7 +97,7 @@ class Retrying:
         """Raises :class:`NotFound` if there is none, or if ``by`` may not read the intent."""
 
         def job(conn: sa.Connection) -> StoredPolicy:
-            found = retry_policies.get(conn, access.read(conn, intent_id, by).id)
+            found = intent_failures.policy_of(conn, access.read(conn, intent_id, by).id)
             if found is None:
                 raise NotFound("The intent has no retry policy.")
             return found
@@ -210,7 +218,7 @@ def _same_work(one: IntentFailure, other: IntentFailure) -> bool:
 def _policy_for(conn: sa.Connection, intent_id: str, task_id: str | None) -> FailurePolicy | None:
     """The task's policy, else the intent's. Raises :class:`InvalidRequest` if the intent has no such task."""
     of_task = None if task_id is None else _policy_of_task(conn, intent_id, task_id)
-    stored = retry_policies.get(conn, intent_id)
+    stored = intent_failures.policy_of(conn, intent_id)
     return policy_in_force(of_task, None if stored is None else stored.policy)
 
 
@@ -231,3 +239,73 @@ def _said(failure: IntentFailure) -> JsonObject:
         "error_code": failure.error_code,
         "retry_scheduled_at": instant(failure.retry_scheduled_at),
     }
+
+
+FALLBACK = "fallback"
+"""The role of a member that came by a takeover."""
+BY_SERVICE = "handraise"
+
+
+@dataclass(frozen=True, slots=True)
+class Takeovers:
+    """The fallback agent continues an intent whose agent has failed (RFC-0010, "Fallback Agents").
+
+    The transaction that records the failure does all of it: the fallback agent becomes a member, takes over the failing
+    agent's leases, ``fallback_triggered`` is logged, and a callback to it is written. As a member it reads the state
+    and the failures. The failing agent stays a member, without the leases. An open question stays open, and its answer
+    goes to its asker.
+    """
+
+    members: Members
+    leases: IntentLeases
+    transitions: Transitions
+    log: IntentLog
+
+    def begin(self, tx: Tx, intent: Intent, failure: IntentFailure, reason: TakeoverReason, now: datetime) -> Intent:
+        """``failure.fallback_agent_id`` takes over. The intent must be locked; returned with its log grown."""
+        to_agent = failure.fallback_agent_id
+        assert to_agent is not None  # noqa: S101 (decided by ``outcome_of``)
+        if not intent_agents.belongs(tx.conn, intent.id, to_agent):
+            intent, _ = self.members.join(tx, intent, to_agent, FALLBACK, BY_SERVICE, now)
+        intent, handed = self.leases.hand_over(tx, intent, failure.agent_id, to_agent, now)
+        told = takeover_data(intent, failure, to_agent, reason, handed)
+        intent = self.log.write(tx, intent, now, _triggered(told))
+        self.transitions.dispatch(tx, _callback(tx, to_agent, told, now))
+        return intent
+
+
+def takeover_data(
+    intent: Intent, failure: IntentFailure, to_agent: str, reason: TakeoverReason, handed: Sequence[IntentLease]
+) -> JsonObject:
+    """The callback's data. The state and the rest of the history are in the intent."""
+    return {
+        "intent_id": intent.id,
+        "status": intent.status.value,
+        "suspension_id": intent.suspension_id,
+        "task_id": failure.task_id,
+        "from_agent_id": failure.agent_id,
+        "to_agent_id": to_agent,
+        "reason": reason.value,
+        "failure_id": failure.id,
+        "attempt_number": failure.attempt_number,
+        "error_code": failure.error_code,
+        "leases": [{"id": one.id, "scope": one.scope, "expires_at": instant(one.expires_at)} for one in handed],
+    }
+
+
+_LOGGED = ("from_agent_id", "to_agent_id", "reason", "failure_id", "attempt_number", "task_id")
+
+
+def _triggered(told: JsonObject) -> Event:
+    return Event(FALLBACK_TRIGGERED, {name: told[name] for name in _LOGGED}, BY_SERVICE)
+
+
+def _callback(tx: Tx, agent: str, told: JsonObject, now: datetime) -> list[Row]:
+    """To the agent's own URL, if it has one."""
+    url = sessions.agent_callback(tx.conn, agent)
+    if url is None:
+        return []
+    said: JsonObject = {"type": FALLBACK_TRIGGERED, "timestamp": instant(now), "data": told}
+    body: JsonObject = {"url": url, "key": agent, "body": said}
+    lane = lane_of_callback(agent, url, str(told["intent_id"]))
+    return [Row(RowKind.RESUME, outbox.AGENTS, now, now, address=agent, body=body, lane=lane)]

@@ -24,7 +24,7 @@ from core.openintent.intents import access
 from core.openintent.store import subscriptions
 from core.openintent.store.subscriptions import Subscription
 from core.ports import Agents, Clock
-from core.store import event_log, log_followers
+from core.store import event_log, log_cursors
 from core.store.tables import PageCursor
 
 KeyHolders = Callable[[str], Actor | None]
@@ -97,9 +97,9 @@ class Subscriptions:
             access.read_portfolio(tx.conn, wanted.portfolio_id, subscriber)
         # One at a time from here on, so that they can be counted; and the follower stands still.
         newest = event_log.newest_cursor(tx.conn)
-        at = log_followers.lock(tx, FOLLOWER, newest)
+        at = log_cursors.lock(tx, FOLLOWER, newest)
         if at < newest and not subscriptions.is_any_live(tx.conn, now):
-            log_followers.move(tx, FOLLOWER, newest)  # nobody has missed what lies between
+            log_cursors.move(tx, FOLLOWER, newest)  # nobody has missed what lies between
         self._make_room(tx, name, now)
         made = Subscription(
             id=str(uuid.uuid4()),

@@ -13,8 +13,7 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from core.database.database import Database, Tx
-from core.domain.intent import Intent, IntentStatus
-from core.domain.intent_links import IntentLink
+from core.domain.intent import Intent, IntentLink, IntentStatus
 from core.domain.people import Actor
 from core.domain.vocabulary import Event
 from core.domain.wire import JsonObject
@@ -34,7 +33,7 @@ from core.openintent.intents import access
 from core.openintent.intents.access import Right
 from core.openintent.intents.phase_inputs import claim_inputs, with_inputs
 from core.openintent.intents.writing import IntentLog
-from core.openintent.propagation.phases import check_given
+from core.openintent.propagation.tasks import check_given
 from core.openintent.store import intent_edges, tasks
 from core.ports import Clock
 from core.store import intents

@@ -13,8 +13,7 @@ from typing import Protocol
 import sqlalchemy as sa
 
 from core.database.database import Tx
-from core.domain.intent import Dependent, Intent, IntentStatus
-from core.domain.intent_links import IntentHold, IntentLink
+from core.domain.intent import Dependent, Intent, IntentHold, IntentLink, IntentStatus
 from core.domain.vocabulary import Event
 from core.openintent.domain.checkpoint import verdict_event
 from core.openintent.domain.propagation import (
@@ -25,11 +24,9 @@ from core.openintent.domain.propagation import (
     member_event,
     settled,
 )
-from core.openintent.propagation.coordinating import escalated, hold_by_sources, input_hold, of_suspended
-from core.openintent.propagation.dependents import hold_or_free
-from core.openintent.propagation.mirror import mirrored
-from core.openintent.propagation.phases import check_given
-from core.openintent.store import checkpoints, intent_edges, portfolios
+from core.openintent.propagation.dependents import escalated, hold_by_sources, hold_or_free, input_hold, of_suspended
+from core.openintent.propagation.tasks import check_given, mirrored
+from core.openintent.store import intent_edges, plans, portfolios
 from core.openintent.store.tables import portfolio_members
 from core.store import event_log, intents, suspensions
 
@@ -123,7 +120,7 @@ def _checkpoint_events(tx: Tx, before: IntentStatus, suspension_id: str | None) 
     """The plan's log line for a checkpoint whose question ``suspension_id`` ended, by any way (RFC-0012)."""
     if before is not IntentStatus.SUSPENDED or suspension_id is None:
         return []
-    checkpoint, asked = checkpoints.of_suspension(tx.conn, suspension_id), suspensions.get(tx.conn, suspension_id)
+    checkpoint, asked = plans.checkpoint_of_suspension(tx.conn, suspension_id), suspensions.get(tx.conn, suspension_id)
     event = None if checkpoint is None or asked is None else verdict_event(checkpoint, asked)
     return [] if event is None else [event]
 

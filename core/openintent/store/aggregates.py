@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import sqlalchemy as sa
 
-from core.domain.intent import IntentStatus
-from core.domain.intent_links import EdgeKind, IntentLink
+from core.domain.intent import EdgeKind, IntentLink, IntentStatus
 from core.openintent.domain.aggregate import MOST_NAMED, Aggregate, Few
 from core.openintent.domain.propagation import ENDED
 from core.openintent.store.tables import intent_edges

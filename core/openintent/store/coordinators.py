@@ -11,7 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from core.database.database import Tx
-from core.domain.intent_links import EdgeKind
+from core.domain.intent import EdgeKind
 from core.openintent.domain.coordinator import ACTING, Coordinator, CoordinatorStatus, SuspensionPolicy
 from core.openintent.store.tables import coordinators, intent_edges, portfolio_members, portfolios
 from core.store import intent_agents

@@ -14,8 +14,7 @@ import sqlalchemy as sa
 from core.database.database import Tx, is_file
 from core.database.locks import lock_number
 from core.database.prepared import Prepared
-from core.domain.intent import Dependent, IntentStatus
-from core.domain.intent_links import EdgeKind
+from core.domain.intent import Dependent, EdgeKind, IntentStatus
 from core.openintent.domain.propagation import ENDED, Upstreams
 from core.openintent.store.tables import intent_edges
 from core.store.intents import DEPENDENT, begin_again_with, dependent_of

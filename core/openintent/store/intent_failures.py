@@ -1,9 +1,12 @@
-"""Failures of an intent's agents, to and from their rows (RFC-0010). Failures of the database are ``failures``."""
+"""Failures of an intent's agents and its retry policy, to and from their rows (RFC-0010).
+
+Failures of the database are ``core.database.failures``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
@@ -11,8 +14,9 @@ import sqlalchemy as sa
 
 from core.database.database import Tx
 from core.database.prepared import Prepared
-from core.openintent.domain.retry import MOST_FAILURES, IntentFailure
-from core.openintent.store.tables import intent_failures
+from core.database.upserts import upsert
+from core.openintent.domain.retry import MOST_FAILURES, FailurePolicy, IntentFailure, RetryStrategy
+from core.openintent.store.tables import intent_failures, retry_policies
 
 
 def insert(tx: Tx, failure: IntentFailure) -> None:
@@ -64,3 +68,41 @@ _RESOLVE_ALL = Prepared(
 
 def _record(row: Any) -> IntentFailure:
     return IntentFailure(**row._asdict())
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPolicy:
+    """The policy of one intent. ``id`` stays when it is replaced."""
+
+    id: str
+    intent_id: str
+    policy: FailurePolicy
+    created_at: datetime
+    updated_at: datetime
+
+
+def put_policy(tx: Tx, stored: StoredPolicy) -> None:
+    """Set or replace the intent's policy."""
+    policy = {**asdict(stored.policy), "strategy": stored.policy.strategy.value}
+    own = {
+        "id": stored.id,
+        "intent_id": stored.intent_id,
+        "created_at": stored.created_at,
+        "updated_at": stored.updated_at,
+    }
+    upsert(tx, retry_policies, {**own, **policy}, ("intent_id",))
+
+
+def policy_of(conn: sa.Connection, intent_id: str) -> StoredPolicy | None:
+    row = conn.execute(sa.select(retry_policies).where(retry_policies.c.intent_id == intent_id)).first()
+    if row is None:
+        return None
+    policy = FailurePolicy(
+        RetryStrategy(row.strategy),
+        row.max_retries,
+        row.base_delay_ms,
+        row.max_delay_ms,
+        row.fallback_agent_id,
+        row.failure_threshold,
+    )
+    return StoredPolicy(row.id, row.intent_id, policy, row.created_at, row.updated_at)

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from core.database.recordsets import IsFound
-from core.domain.intent import Intent, IntentStatus
-from core.domain.intent_links import EdgeKind
+from core.domain.intent import EdgeKind, Intent, IntentStatus
 from core.openintent.store import aggregates
 from core.openintent.store.tables import intent_edges
 from core.store import intent_agents

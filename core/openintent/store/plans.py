@@ -1,18 +1,20 @@
-"""Plans, to and from their rows, and the progress of their tasks (RFC-0012; RFC-0026 §2 rule 4)."""
+"""Plans with their progress, and reached checkpoints, to and from their rows (RFC-0012; RFC-0026 §2 rule 4)."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import sqlalchemy as sa
 
 from core.database.database import Tx
 from core.domain.suspension import Status
+from core.openintent.domain.checkpoint import Checkpoint
 from core.openintent.domain.plan import PlanProgress, PlanState, SuspendedTask, TaskPlan
 from core.openintent.domain.task import TaskStatus
-from core.openintent.store.tables import plans, tasks
+from core.openintent.store.tables import checkpoints, plans, tasks
 from core.store.tables import intents, suspensions
 
 
@@ -93,3 +95,33 @@ def _columns(plan: TaskPlan) -> dict[str, Any]:
 
 def _record(row: Any) -> TaskPlan:
     return TaskPlan(**{**row._asdict(), "state": PlanState(row.state), "tasks": tuple(row.tasks)})
+
+
+def insert_checkpoint(tx: Tx, checkpoint: Checkpoint) -> None:
+    tx.conn.execute(checkpoints.insert().values({**asdict(checkpoint), "details": dict(checkpoint.details)}))
+
+
+def get_checkpoint(conn: sa.Connection, checkpoint_id: str) -> Checkpoint | None:
+    return _first_checkpoint(conn, checkpoints.c.id == checkpoint_id)
+
+
+def checkpoint_of_suspension(conn: sa.Connection, suspension_id: str) -> Checkpoint | None:
+    """The checkpoint with this question."""
+    return _first_checkpoint(conn, checkpoints.c.suspension_id == suspension_id)
+
+
+def checkpoints_of(conn: sa.Connection, plan_ids: Sequence[str]) -> Sequence[Checkpoint]:
+    """Each plan's checkpoints, in the order in which they were reached."""
+    if not plan_ids:
+        return []
+    statement = sa.select(checkpoints).where(checkpoints.c.plan_id.in_(plan_ids))
+    return [_checkpoint(row) for row in conn.execute(statement.order_by(checkpoints.c.created_at, checkpoints.c.id))]
+
+
+def _first_checkpoint(conn: sa.Connection, which: sa.ColumnElement[bool]) -> Checkpoint | None:
+    row = conn.execute(sa.select(checkpoints).where(which)).first()
+    return None if row is None else _checkpoint(row)
+
+
+def _checkpoint(row: Any) -> Checkpoint:
+    return Checkpoint(**row._asdict())

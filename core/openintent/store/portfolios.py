@@ -17,8 +17,7 @@ import sqlalchemy as sa
 from core.database.database import Tx
 from core.database.prepared import Prepared
 from core.database.upserts import upsert
-from core.domain.intent import Intent, IntentStatus
-from core.domain.intent_links import IntentLink
+from core.domain.intent import Intent, IntentLink, IntentStatus
 from core.openintent.domain.aggregate import Aggregate
 from core.openintent.domain.portfolio import ADDED, REMOVED, MembershipRole, Portfolio, PortfolioMember, PortfolioStatus
 from core.openintent.store.due_times import DueKind

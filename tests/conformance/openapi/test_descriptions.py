@@ -18,7 +18,7 @@ from core.domain.wire import JsonObject
 from core.openintent.domain.intent_lease import IntentLease, LeaseStatus
 from core.openintent.domain.retry import FALLBACK_TRIGGERED, IntentFailure, TakeoverReason
 from core.openintent.intents.follower import event_body
-from core.openintent.intents.takeover import takeover_data
+from core.openintent.intents.retrying import takeover_data
 from core.store.event_log import Logged
 from tests.conformance.openapi.test_document import document, fits, operations
 from tests.core.examples import HOUR, a_question, after, an_answer, answered, hourly, look, opened

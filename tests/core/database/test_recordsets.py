@@ -11,8 +11,7 @@ import sqlalchemy as sa
 from core.database.database import Database, Tx, open_database
 from core.database.prepared import Prepared
 from core.database.recordsets import Recordset
-from core.domain.intent import IntentStatus
-from core.domain.intent_links import EdgeKind, IntentHold
+from core.domain.intent import EdgeKind, IntentHold, IntentStatus
 from core.openintent.store import intent_edges
 from core.store import intents
 from core.store.tables import sessions

@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from core.domain.intent import Intent, IntentStatus
-from core.domain.intent_links import EdgeKind, IntentHold
+from core.domain.intent import EdgeKind, Intent, IntentHold, IntentStatus
 from core.errors import DependenciesIncomplete
 from core.openintent.domain.propagation import (
     Upstreams,

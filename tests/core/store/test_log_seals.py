@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from core.domain.renewed_key import RenewedKey
+from core.domain.root_key import RenewedKey
 from core.domain.vocabulary import Event
 from core.domain.wire import instant
 from core.store.log_seals import LineForm, is_seal, mac_of_line, mac_of_text, seal_head

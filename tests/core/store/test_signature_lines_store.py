@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from core.database.database import Database
 from core.domain.machine import decide
-from core.domain.renewed_key import RenewedKey
+from core.domain.root_key import RenewedKey
 from core.domain.signature_lines import KnownLines, Side, SignatureOffer
 from core.domain.vocabulary import Cancelled
 from core.store import signature_lines, suspensions

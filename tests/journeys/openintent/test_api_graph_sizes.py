@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from core.database.database import Tx
-from core.domain.intent import IntentStatus
-from core.domain.intent_links import EdgeKind, IntentLink
+from core.domain.intent import EdgeKind, IntentLink, IntentStatus
 from core.openintent.store import intent_edges
 from core.store import intents
 from tests.family import around, child, depend, make, move, read, refused, status, suspend

@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from core.database.database import open_database
-from core.store import log_numbers, schema
+from core.store import log_cursors, schema
 from core.store.tables import events
 from tests.journeys.api.test_api_streams import reading
 from tests.journeys.openintent.test_subscriptions import House, housed
@@ -81,7 +81,7 @@ async def test_on_another_postgres_a_stream_goes_on_where_its_reader_stood(tmp_p
 def test_a_database_that_has_not_moved_keeps_its_numbers(postgres_url: str) -> None:
     database = open_database(postgres_url)
     with database.engine.begin() as conn:
-        assert not log_numbers.renumber(conn)
+        assert not log_cursors.renumber(conn)
     database.engine.dispose()
 
 
@@ -94,7 +94,7 @@ async def test_on_sqlite_a_reader_who_has_seen_more_than_the_backup_holds_misses
         seq = int((await seen(before, 1)).split("-")[1])
     database = open_database(sqlite_url)
     with database.engine.begin() as conn:
-        log_numbers.leave_room(conn)
+        log_cursors.leave_room(conn)
         assert conn.scalar(sa.select(sa.func.max(events.c.seq))) == seq
     database.engine.dispose()
     async with housed(tmp_path, sqlite_url) as after:

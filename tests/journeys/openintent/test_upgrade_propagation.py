@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from core.domain.intent_links import EdgeKind, IntentLink
+from core.domain.intent import EdgeKind, IntentLink
 from core.openintent.store.tables import intent_edges, tasks
 from core.store.tables import intents
 from tests.journeys.service.test_lock_order import held, waiting

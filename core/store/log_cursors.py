@@ -1,8 +1,9 @@
-"""The numbers of the log's lines, after the database has moved: restored from a backup, perhaps on another server.
+"""Cursors in the event log: each follower's place, and the numbers of lines that were restored from a backup.
 
-A line's cursor is its transaction's number and a serial number (:attr:`core.store.event_log.Logged.cursor`). Readers of
-a stream, subscriptions and the follower remember cursors. PostgreSQL numbers transactions anew on each server. So lines
-that were restored there seem to be of transactions to come: nobody would be told of them, nor of what is written next.
+A follower has one row, locked while it moves. A line's cursor is its transaction's number and a serial number
+(:attr:`core.store.event_log.Logged.cursor`). Readers of a stream, subscriptions and the follower remember cursors.
+PostgreSQL numbers transactions anew on each server. So lines that were restored there seem to be of transactions to
+come: nobody would be told of them, nor of what is written next.
 
     restored on PostgreSQL  →  their transaction becomes 0, and whoever remembers one is set to the same place
     restored on SQLite      →  the next line's number lies far behind what clients may have seen since the backup
@@ -12,11 +13,49 @@ Source: https://www.postgresql.org/docs/current/functions-info.html, "pg_snapsho
 
 from __future__ import annotations
 
+from typing import Any
+
 import sqlalchemy as sa
 
+from core.database.database import Tx
+from core.database.upserts import insert
 from core.database.visibility import next_transaction
-from core.store.log_followers import Cursor
 from core.store.tables import events, log_followers, subscriptions
+
+Cursor = tuple[int, int]
+"""Of a line of the log (``Logged.cursor``): everything up to it is done."""
+
+
+def place(conn: sa.Connection, name: str) -> Cursor | None:
+    """``None`` before it has begun."""
+    return _cursor(conn.execute(_of(name)).first())
+
+
+def lock(tx: Tx, name: str, start: Cursor) -> Cursor:
+    """Where it is, once nobody else moves it; ``start`` if it begins with this."""
+    first = {"name": name, "transaction_id": start[0], "seq": start[1]}
+    tx.conn.execute(insert(tx, log_followers).values(**first).on_conflict_do_nothing())
+    return _cursor(tx.conn.execute(_of(name).with_for_update()).first()) or start
+
+
+def lock_free(tx: Tx, name: str) -> Cursor | None:
+    """As :func:`lock`, of one that has begun; ``None`` if somebody else moves it at this moment."""
+    return _cursor(tx.conn.execute(_of(name).with_for_update(skip_locked=True)).first())
+
+
+def move(tx: Tx, name: str, to: Cursor) -> None:
+    """It must be locked in this transaction."""
+    values = {"transaction_id": to[0], "seq": to[1]}
+    tx.conn.execute(log_followers.update().where(log_followers.c.name == name).values(**values))
+
+
+def _of(name: str) -> sa.Select[Any]:
+    return sa.select(log_followers.c.transaction_id, log_followers.c.seq).where(log_followers.c.name == name)
+
+
+def _cursor(row: Any) -> Cursor | None:
+    return None if row is None else (row.transaction_id, row.seq)
+
 
 ROOM = 1_000_000
 """More lines than are written between two backups."""

@@ -1,14 +1,19 @@
-"""Mirroring: an intent's running and claimed tasks wait while it waits, and run when it goes on (RFC-0026 §2 rule 3).
+"""Tasks of a moving intent: they wait and go on with it, and get ready in a workflow's phases.
 
-One UPDATE moves them all, and one line of the log names them, whatever the size of their plan.
+Running and claimed tasks wait while their intent waits, and run when it goes on. One UPDATE moves them all, and one
+line of the log names them, whatever the size of their plan.
+
+Source: RFC-0024; RFC-0026 §2, §9.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
+from pydantic import JsonValue
 
 from core.database.database import Tx
 from core.database.prepared import Prepared
@@ -16,6 +21,8 @@ from core.domain.intent import Intent, IntentStatus
 from core.domain.vocabulary import Event
 from core.domain.wire import JsonObject
 from core.openintent.domain.task import INTENT_SUSPENDED, TaskStatus, event_of
+from core.openintent.domain.workflow import check_outputs
+from core.openintent.store import workflows
 from core.openintent.store.tables import tasks
 
 
@@ -79,3 +86,26 @@ _RUN = Prepared(
     )
 )
 """One that had only been claimed starts when its intent goes on."""
+
+
+def tasks_ready(tx: Tx, intent_ids: Sequence[str], now: datetime) -> Mapping[str, Event]:
+    """Pending tasks of phases without open upstreams become ready: by intent, the event. The intents must be locked."""
+    if not intent_ids:
+        return {}
+    before, after = TaskStatus.PENDING.value, TaskStatus.READY.value
+    return {
+        intent_id: Event(
+            event_of(TaskStatus.READY), {"task_id": task_id, "name": name, "status": after, "from": before}
+        )
+        for intent_id, (task_id, name) in workflows.make_ready(tx, intent_ids, now).items()
+    }
+
+
+def check_given(conn: sa.Connection, intent_id: str, output: Mapping[str, JsonValue] | None = None) -> None:
+    """Check that a phase has given its declared outputs; ``output`` is about to be its task's (RFC-0024).
+
+    Raises :class:`MissingOutput` or :class:`OutputTypeMismatch`.
+    """
+    phase = workflows.phase_of_intent(conn, intent_id)
+    if phase is not None and phase.outputs:
+        check_outputs(phase.outputs, {**workflows.outputs_given(conn, intent_id), **(output or {})})
