@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bot.doctor.addresses import PUBLIC_URL, SERVICE, public_url, service
-from bot.doctor.alarms import ALERTS, HEARTBEAT, alerts, heartbeat
+from bot.doctor.addresses import PUBLIC_URL, SERVICE, SIGN_IN, providers, public_url, service
 from bot.doctor.callback_reach import CALLBACKS, NETWORKS, callbacks, networks
 from bot.doctor.clocks import SUBJECT as CLOCK
 from bot.doctor.clocks import clocks
 from bot.doctor.configuration import SUBJECT as CONFIGURATION
 from bot.doctor.configuration import configuration
 from bot.doctor.examination import Check
-from bot.doctor.people_reach import PEOPLE, people
-from bot.doctor.sign_in import SIGN_IN, providers
+from bot.doctor.people_reach import ALERTS, HEARTBEAT, PEOPLE, alerts, heartbeat, people
 from bot.doctor.storage import DATABASE, DISK, FILES, POOLER, SECRET_KEY, database, disk, files, pooler, secret_key
 from bot.vendors.installed import vendors
 

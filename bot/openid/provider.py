@@ -21,6 +21,7 @@ from urllib.parse import quote_plus, urlsplit
 
 import httpx
 
+from bot.config import Settings
 from bot.openid.registration import Claims, Expected, ProviderFailure, Registration
 from channels.http import CAUGHT, client
 from core.ports import Clock
@@ -209,3 +210,18 @@ async def _read(response: httpx.Response) -> bytes:
         if len(body) > MOST_BYTES:
             raise ProviderFailure("answer_too_long")
     return bytes(body)
+
+
+def providers_of(settings: Settings, clock: Clock) -> list[Provider]:
+    """In the order in which the sign-in page shows them."""
+    found = []
+    oidc, slack = settings.signin.oidc, settings.signin.slack
+    if oidc is not None:
+        verified = oidc.verified_claim
+        found.append(
+            Registration("oidc", oidc.name, oidc.issuer, oidc.client_id, oidc.client_secret, says_verified=verified)
+        )
+    if slack is not None:
+        team = settings.slack_team
+        found.append(Registration("slack", "Slack", slack.issuer, slack.client_id, slack.client_secret, team))
+    return [Provider(one, clock) for one in found]

@@ -15,7 +15,7 @@ from typing import Any
 
 from starlette.applications import Starlette
 
-from bot.sandbox.mail.mailbox import Mailbox
+from bot.sandbox.mailbox import Mailbox
 from bot.sandbox.page.app import SandboxPage
 from bot.sandbox.pagerduty.app import PagerDutySandbox
 from bot.sandbox.pagerduty.rest import RestApi

@@ -18,6 +18,7 @@ from bot.observability.heartbeat import Heartbeat
 from bot.observability.observer import ServiceObserver
 from bot.observability.telemetry import Metrics
 from bot.observability.tracing import NO_TRACING, Tracing
+from bot.openid.provider import providers_of
 from bot.people.directory import Directory
 from bot.vendors.description import Around, Inside
 from bot.vendors.installed import names
@@ -27,7 +28,6 @@ from bot.web.pages.cookies import Seal
 from bot.web.pages.router import pages_router
 from bot.web.pages.signin import SignInLinks
 from bot.web.pages.urls import Site
-from bot.wiring.providers import providers_of
 from bot.wiring.reloading import Reloading, Reread
 from bot.wiring.roles import EVERYTHING, Part, Parts, SystemClock, archive_folder, check_fits
 from bot.wiring.service import Service

@@ -9,7 +9,7 @@ In: ``imap`` fetches mail, ``lmtp_server`` takes it from a mail server. ``inboun
 reads its fields once, ``classify`` says its kind, ``authentication`` whether its sender is real, ``addressing`` whose
 token it bears, ``delivery_reports`` what a bounce says. ``body``, ``html``, ``quoting`` and ``own_words`` find what the
 person wrote themselves, without ``banners`` and ``called_lines``. ``shown`` judges what a browser would show of a page,
-by ``css`` and ``style_sheets``. ``wordless`` and ``machine_forms`` recognise mails that nobody wrote.
+by ``css`` and ``style_sheets``. ``body`` and ``classify`` recognise mails that nobody wrote.
 
 What must never be: an answer from quoted text, from a machine or from an unverified sender; a password over an
 unencrypted line; a reply to a bounce; a parser that raises on hostile bytes.

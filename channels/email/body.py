@@ -4,7 +4,8 @@ A part is decoded whatever its label says. The WHATWG maps some labels to anothe
 windows-1252, gb2312 is gb18030, shift_jis is windows-31j.
 
 Source: RFC 2046 §5.1 (parts), RFC 3676 (format=flowed), RFC 2045 §5.2 (the label), RFC 1468 (ISO-2022-JP); the WHATWG's
-Encoding Standard; facts on mail §B4.
+Encoding Standard; facts on mail §B4. Mails without words: Gmail API ("Email reactions"), what Outlook is known to send
+to other servers, MS-OXTNEF, RFC 8551 (S/MIME), RFC 3156 and RFC 9580 (OpenPGP).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from email.message import Message
+from itertools import islice
 
 from channels.email.classify import reads_like_a_machine
 from channels.email.css import Visibility
@@ -21,7 +23,6 @@ from channels.email.head import header
 from channels.email.html import HtmlText, read_page
 from channels.email.own_words import OwnWords, own_words
 from channels.email.quoting import STUB
-from channels.email.wordless import REACTION, kind_of
 from channels.grammar.signatures import parted
 
 _MEANT = {
@@ -239,3 +240,49 @@ def _unflowed(text: str, kept: str) -> str:
             lines.append(shown)
         flowing = flows
     return "\n".join(lines)
+
+
+REACTION = "text/vnd.google.email-reaction+json"
+"""Gmail's: a sign, sent by a slip of the finger; the words in its other parts are Gmail's."""
+_WINMAIL = frozenset({"application/ms-tnef", "application/vnd.ms-tnef"})
+_ENCRYPTED = frozenset(
+    {"application/pkcs7-mime", "application/x-pkcs7-mime", "multipart/encrypted", "application/pgp-encrypted"}
+)
+_PGP = "-----BEGIN PGP MESSAGE-----"
+_REACTED = re.compile(
+    r".{1,120}\b(?:reacted (?:to your (?:message|e-?mail)|via Gmail)"
+    r"|hat (?:auf (?:Ihre|deine) (?:Nachricht|E-Mail)|über Gmail|via Gmail) reagiert"
+    r"|a réagi (?:à votre (?:message|e-mail)|via Gmail)"
+    r"|(?:ha reaccionado|reaccionó) (?:a (?:su|tu) (?:mensaje|correo)|a través de Gmail|desde Gmail)"
+    r"|ha reagito (?:al (?:tuo|suo) messaggio|tramite Gmail)"
+    r"|reagiu (?:à (?:sua|tua) mensagem|(?:pelo|através do) Gmail)"
+    r"|heeft (?:gereageerd op (?:uw|je) bericht|op (?:uw|je) bericht gereageerd|gereageerd via Gmail)"
+    r"|(?:har reagerat|reagerade) (?:på ditt meddelande|via Gmail)"
+    r"|reag(?:erede|erte) (?:på (?:din besked|din mail|meldingen din)|via Gmail)"
+    r"|zareagował(?:\(a\)|a)? (?:na (?:Twoją|Państwa|Pana|Pani) wiadomość|(?:przez|za pomocą) Gmail\w*))\W*"
+    r"|.{1,80}(?:さんが|が).{0,20}メッセージに(?:リアクション|反応)しました\W*",
+    re.IGNORECASE,
+)
+"""The line that is all of it: Outlook's "[like] Alice Doe reacted to your message:", or Gmail's below its sign."""
+_LINES_OF_REACTION = 3
+
+
+def kind_of(message: Message, lines: Sequence[str]) -> str | None:
+    """The stable code of a mail without a person's words (a reaction, Outlook's own format, encrypted mail), which has
+    only these ``lines`` of its own; ``None`` if they are words or nothing is known. By the code its sender is told."""
+    said = [line for line in lines if line.strip()]
+    if said:
+        if len(said) <= _LINES_OF_REACTION and _REACTED.fullmatch(said[-1].strip()[:300]):
+            return "reaction"
+        return "encrypted" if said[0].startswith(_PGP) else None
+    kinds = {_kind_of_part(part) for part in islice(message.walk(), _MOST_PARTS)}
+    return next((kind for kind in ("reaction", "encrypted", "winmail") if kind in kinds), None)
+
+
+def _kind_of_part(part: Message) -> str | None:
+    kind = part.get_content_type()
+    if kind == REACTION:
+        return "reaction"
+    if kind in _ENCRYPTED:
+        return "encrypted"
+    return "winmail" if kind in _WINMAIL or (part.get_filename() or "").casefold() == "winmail.dat" else None

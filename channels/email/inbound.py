@@ -29,14 +29,13 @@ from channels.email.addressing import Mailboxes
 from channels.email.authentication import SenderAuth, is_authentic
 from channels.email.body import body_words
 from channels.email.called_lines import without_called
-from channels.email.classify import MailKind, classify, is_away
+from channels.email.classify import MailKind, classify, is_away, is_machine_mail
 from channels.email.delivery_reports import Report, read_report
 from channels.email.head import MailHead, read_head
-from channels.email.machine_forms import is_machine_mail
 from channels.email.own_words import OwnWords
 from channels.email.quoting import MARKER
-from channels.grammar.language import language_of
 from channels.grammar.names import Names
+from channels.grammar.phrases import language_of
 from channels.grammar.reader import (
     UNKNOWN,
     Circumstances,

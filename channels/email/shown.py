@@ -23,11 +23,13 @@ from channels.email.css import (
     PICTURES_FOR_LETTERS,
     SMALLER,
     SMALLEST,
+    WORDS,
     TextStyle,
     Visibility,
+    is_dark,
+    is_light,
     style_of,
 )
-from channels.email.css_values import WORDS, is_dark, is_light
 from channels.email.style_sheets import Sheet, sheet_of
 
 _HOLDING = frozenset(

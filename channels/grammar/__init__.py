@@ -4,7 +4,7 @@ Read ``reader`` first: a text decides only if all of it is one option, said poli
 names of one question's options. ``phrases`` turns lines into tokens and finds lists of phrases in them; the lists are
 ``languages/*.toml``, one file a language. ``signatures`` finds where a text ends, and which lines below a name may be
 about the answer. ``contact_details`` finds numbers there that are not an option's, ``salutations`` the names in a
-greeting or below a farewell. ``forms`` reads ``key: value`` lines, and ``language`` tells the ten languages apart.
+greeting or below a farewell. ``forms`` reads ``key: value`` lines.
 
 What must never be: a guess that is recorded, an answer from quoted or signed words, or a pattern whose time grows
 faster than the text.

@@ -1,4 +1,4 @@
-"""Phrases: lines of text as tokens, and each language's lists of phrases to find in them. Pure.
+"""Phrases: lines of text as tokens, each language's lists of phrases to find in them, and which language it is. Pure.
 
 The lists are ``languages/*.toml``; a further language is one more file. Writers do not say which language they use, so
 the grammar tries each, and all of them together.
@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+
+from core.domain.notice import DEFAULT_LANGUAGE
 
 Phrase = tuple[str, ...]
 
@@ -202,3 +204,35 @@ AFFIRMATIVE, NEGATIVE = TRUE | APPROVE | ANY["agree"], FALSE | DENY | ANY["refus
 def hedges(line: Line) -> bool:
     """Whether ``line`` says, in any language, that its writer is not sure of it or wants it looked at."""
     return bool(HEDGE.places(line.words)) or any(one in line.text for one in _HEDGES_WITHIN)
+
+
+_MOST_LINES = 200
+_LONGEST_LINE = 400
+
+
+def language_of(lines: Iterable[str]) -> str | None:
+    """The code (``de``) of the language with clearly more common words there than each of the others; else ``None``.
+
+    The language chooses the words of our reply, and never decides what the writer said. One exception: a word that
+    means yes in one language and something else in others ("tak") counts only if its writer's language shows.
+    """
+    words = {word for line in list(lines)[:_MOST_LINES] for word in Line.of(line[:_LONGEST_LINE]).words}
+    found = {language: sum(_weight(word) for word in words if (word,) in common) for language, common in COMMON.items()}
+    text = " ".join(words)
+    found["ja"] = sum(_ENOUGH for phrase in COMMON["ja"].listed if phrase[0] in text)
+    best, second = sorted(found, key=lambda language: -found[language])[:2]
+    return best if found[best] >= max(_ENOUGH, found[second] + 1) else None
+
+
+_ENOUGH = 2
+_LONG = 4
+"""Letters of a word that says it alone. Shorter ones are words of several languages."""
+
+
+def _weight(word: str) -> int:
+    return _ENOUGH if len(word) >= _LONG else 1
+
+
+def first_known(*texts: Iterable[str]) -> str:
+    """The language of the first of ``texts`` that shows one; else English."""
+    return next((found for lines in texts if (found := language_of(lines)) is not None), DEFAULT_LANGUAGE)

@@ -23,7 +23,7 @@ from core.domain.suspension import Status, Suspension
 from core.errors import ReceiptInvalid, ReceiptUsed
 from core.idempotency import IdempotentRequest, Replayed, perform_once
 from core.ports import Clock
-from core.store import receipts, suspensions
+from core.store import suspensions, tokens
 
 _PROVEN = {Status.RESPONDED.value, Status.EXPIRED.value}
 
@@ -43,7 +43,7 @@ class Receipts:
         now = self._clock.now()
         if by.key != suspension.ask.created_by or claims_of(suspension, now) is None:
             return None
-        since = await self._database.read(lambda conn: receipts.delivered_at(conn, suspension.id))
+        since = await self._database.read(lambda conn: tokens.receipt_delivered_at(conn, suspension.id))
         if since is None:
             since = await self._database.write(lambda tx: _delivered(tx, suspension.id, now))
         return self._write(suspension, since)
@@ -55,7 +55,7 @@ class Receipts:
 
         def look_up(conn: sa.Connection) -> tuple[Suspension | None, datetime | None]:
             suspension_id = body["data"]["suspension_id"]
-            return suspensions.get(conn, suspension_id), receipts.delivered_at(conn, suspension_id)
+            return suspensions.get(conn, suspension_id), tokens.receipt_delivered_at(conn, suspension_id)
 
         suspension, since = await self._database.read(look_up)
         if suspension is None:  # moved out; its receipt ended long ago
@@ -66,7 +66,7 @@ class Receipts:
         """The agent has accepted that callback, and with it the receipt."""
         if _may_prove(body):
             suspension_id, now = body["data"]["suspension_id"], self._clock.now()
-            await self._database.write(lambda tx: receipts.note_delivered(tx, suspension_id, now))
+            await self._database.write(lambda tx: tokens.note_receipt_delivered(tx, suspension_id, now))
 
     async def verify(
         self,
@@ -90,7 +90,7 @@ class Receipts:
             if suspension is None or suspension.ask.created_by != by.key:
                 raise ReceiptInvalid("This key has not created the question of this receipt.", reason="other_key")
             check_receipt(claims, digest, value, now, allow_silence=allow_silence)
-            if not receipts.use(tx, suspension_id, now):
+            if not tokens.use_receipt(tx, suspension_id, now):
                 raise ReceiptUsed("This receipt has been used.")
             return True
 
@@ -108,5 +108,5 @@ def _may_prove(body: Mapping[str, Any]) -> bool:
 
 
 def _delivered(tx: Tx, suspension_id: str, now: datetime) -> datetime:
-    receipts.note_delivered(tx, suspension_id, now)
-    return receipts.delivered_at(tx.conn, suspension_id) or now
+    tokens.note_receipt_delivered(tx, suspension_id, now)
+    return tokens.receipt_delivered_at(tx.conn, suspension_id) or now

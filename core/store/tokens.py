@@ -1,18 +1,22 @@
-"""Tokens by their fingerprints: the question and the recipient of each."""
+"""Tokens by their fingerprints, with the question and the recipient of each; and the use of receipts of answers.
+
+A receipt has a row once it was delivered or used. The row is moved out with its question.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 import sqlalchemy as sa
 
 from core.database.database import Tx
 from core.database.prepared import Prepared
-from core.database.upserts import insert_on
+from core.database.upserts import insert, insert_on
 from core.domain.people import Address
 from core.domain.tokens import TokenMaker, TokenPurpose, fingerprint
-from core.store.tables import tokens
+from core.store.tables import answer_receipts, tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,3 +69,31 @@ def find(conn: sa.Connection, token: str, purpose: TokenPurpose) -> Held | None:
     statement = sa.select(tokens).where(tokens.c.digest == fingerprint(token), tokens.c.purpose == purpose.value)
     row = conn.execute(statement).first()
     return None if row is None else Held(row.suspension_id, Address(row.channel, row.address, row.person))
+
+
+_receipts = answer_receipts.c
+
+
+def receipt_delivered_at(conn: sa.Connection, suspension_id: str) -> datetime | None:
+    """When the agent got the receipt first, ``None`` if it has not yet."""
+    when = sa.select(_receipts.delivered_at).where(_receipts.suspension_id == suspension_id)
+    found: datetime | None = conn.scalar(when)
+    return found
+
+
+def note_receipt_delivered(tx: Tx, suspension_id: str, now: datetime) -> None:
+    """The agent has it now, if it had not before."""
+    row = insert(tx, answer_receipts).values(suspension_id=suspension_id, delivered_at=now)
+    first = row.on_conflict_do_update(
+        index_elements=["suspension_id"], set_={"delivered_at": now}, where=_receipts.delivered_at.is_(None)
+    )
+    tx.conn.execute(first)
+
+
+def use_receipt(tx: Tx, suspension_id: str, now: datetime) -> bool:
+    """True for one alone of all that use it."""
+    row = insert(tx, answer_receipts).values(suspension_id=suspension_id, used_at=now)
+    first = row.on_conflict_do_update(
+        index_elements=["suspension_id"], set_={"used_at": now}, where=_receipts.used_at.is_(None)
+    )
+    return tx.conn.execute(first, execution_options={"preserve_rowcount": True}).rowcount == 1

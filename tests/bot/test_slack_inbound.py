@@ -14,8 +14,8 @@ import httpx
 import pytest
 
 from bot.inbound.slack import threads as slack_threads
+from bot.sandbox.slack.app import view_submission
 from bot.sandbox.slack.faults import RateLimited
-from bot.sandbox.slack.payloads import view_submission
 from bot.sandbox.slack.world import Message, View
 from channels.slack.modals import ANSWER_BLOCK
 from channels.slack.payloads import Carried, sealed, signer

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bot.sandbox.slack.payloads import view_submission
+from bot.sandbox.slack.app import view_submission
 from bot.sandbox.slack.views import FormRefused
 from core.domain.suspension import Choice, Ended, Style
 from tests.bot.slack_service import Mode, SlackService, slack_service

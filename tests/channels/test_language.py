@@ -7,8 +7,7 @@ from typing import get_args
 import pytest
 
 from bot.config.people_and_keys import Language
-from channels.grammar.language import first_known, language_of
-from channels.grammar.phrases import LANGUAGES
+from channels.grammar.phrases import LANGUAGES, first_known, language_of
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ from weakref import WeakSet
 
 import httpx
 
-from bot.sandbox.mail import mailbox as sandbox
-from bot.sandbox.mail.mailbox import HOSTNAME, arrived, domain_of, numbers, passing, reply, sign
+from bot.sandbox import mailbox as sandbox
+from bot.sandbox.mailbox import HOSTNAME, arrived, domain_of, numbers, passing, reply, sign
 from bot.sandbox.vendor import wall_clock
 from tests.patience import PATIENCE
 from tests.vendors.smtp import NO_SUCH_USER, PLAIN, FaultySmtp, Offers, SmtpFault, SmtpFaults, Stage

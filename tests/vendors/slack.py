@@ -21,8 +21,8 @@ from slack_sdk.signature import SignatureVerifier
 
 from bot.sandbox.serving import loopback_client
 from bot.sandbox.slack import app, socket, world
+from bot.sandbox.slack.app import pressed
 from bot.sandbox.slack.methods import METHODS, Method
-from bot.sandbox.slack.payloads import pressed
 from bot.sandbox.slack.socket import ACK_WITHIN, APP_TOKEN
 from bot.sandbox.slack.views import new_hash, view_json
 from bot.sandbox.slack.world import BOT_TOKEN, Ephemeral, Message, SlackRefusal, User, View, button_in

@@ -17,7 +17,7 @@ from typing import Any, cast
 
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session, syntax
 
-from bot.sandbox.mail.mailbox import HOSTNAME, LARGEST
+from bot.sandbox.mailbox import HOSTNAME, LARGEST
 
 NEEDS_LOGIN = "530 5.7.0 Authentication required"
 NO_SUCH_USER = "550 5.1.1 No such user here"

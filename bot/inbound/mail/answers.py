@@ -34,7 +34,7 @@ from channels.email.called_lines import offer_of
 from channels.email.classify import MailKind
 from channels.email.inbound import Inbound, MailRules, read_reply, with_language
 from channels.grammar.forms import as_lines, form_schema_of
-from channels.grammar.language import first_known
+from channels.grammar.phrases import first_known
 from channels.grammar.reader import Circumstances, ClaimWord, Matched, Nothing, Reading, Unclear, first_line
 from core.domain.answers import GivenAnswer
 from core.domain.notice import Message, Proposal, shown_choices

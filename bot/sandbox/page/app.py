@@ -22,7 +22,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from bot.sandbox.mail.mailbox import Mail, Mailbox
+from bot.sandbox.mailbox import Mail, Mailbox
 from bot.sandbox.page.state import Sent, Sightings, mail_json, pager_json, slack_json
 from bot.sandbox.pagerduty.app import PagerDutySandbox
 from bot.sandbox.pagerduty.world import Incident, User

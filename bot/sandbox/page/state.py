@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from bot.sandbox.mail.mailbox import Mail, Mailbox
+from bot.sandbox.mailbox import Mail, Mailbox
 from bot.sandbox.pagerduty.app import PagerDutySandbox
 from bot.sandbox.pagerduty.world import Incident
 from bot.sandbox.slack.app import SlackSandbox

@@ -3,7 +3,8 @@
 The demo's world and, with more of Slack, the tests' fake. Requests come in on ``app``; answers leave over the sockets
 of Socket Mode.
 
-Source: https://docs.slack.dev/apis/web-api, …/apis/events-api/using-socket-mode, …/interactivity (message responses).
+Source: https://docs.slack.dev/apis/web-api, …/apis/events-api/using-socket-mode, …/interactivity (message responses);
+https://docs.slack.dev/reference/interaction-payloads.
 """
 
 from __future__ import annotations
@@ -19,14 +20,68 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from bot.sandbox.slack.faults import CutOff, Faults, WebApiFault
-from bot.sandbox.slack.methods import METHODS, Method
+from bot.sandbox.slack.methods import METHODS, Method, message_json
 from bot.sandbox.slack.openid import OpenId
-from bot.sandbox.slack.payloads import block_actions, view_submission
 from bot.sandbox.slack.socket import SocketMode
-from bot.sandbox.slack.views import fill_in, react
+from bot.sandbox.slack.views import fill_in, react, view_json
 from bot.sandbox.slack.web_api import WebApi
-from bot.sandbox.slack.world import Ephemeral, Message, SlackRefusal, Workspace
+from bot.sandbox.slack.world import Ephemeral, Message, SlackRefusal, User, View, Workspace
 from bot.sandbox.vendor import JsonObject
+
+
+def block_actions(
+    workspace: Workspace, user: User, message: Message | Ephemeral, element: JsonObject, url: str
+) -> JsonObject:
+    """Somebody pressed ``element``, which is a button with its ``block_id``. ``url`` is where the sandbox listens.
+
+    What only they see is not in the payload itself (https://docs.slack.dev/reference/interaction-payloads/block_actions-payload).
+    """
+    conversation = workspace.conversations[message.channel]
+    response_url = workspace.new_response_url(message.channel, user.id, message.ts)
+    return pressed(workspace, user, element) | {
+        "container": {
+            "type": "message",
+            "message_ts": message.ts,
+            "channel_id": message.channel,
+            "is_ephemeral": isinstance(message, Ephemeral),
+        },
+        "channel": {"id": conversation.id, "name": conversation.name},
+        **({"message": message_json(workspace, message)} if isinstance(message, Message) else {}),
+        "state": {"values": {}},
+        "response_url": f"{url}/response/{response_url}",
+    }
+
+
+def view_submission(workspace: Workspace, user: User, view: View) -> JsonObject:
+    """A person submitted ``view``; their input is in its state."""
+    return {
+        **envelope(workspace, user),
+        "type": "view_submission",
+        "trigger_id": workspace.new_trigger(user.id),
+        "view": view_json(workspace, view),
+        "response_urls": [],
+    }
+
+
+def pressed(workspace: Workspace, user: User, element: JsonObject) -> JsonObject:
+    action = {key: element[key] for key in ("action_id", "block_id", "text", "value", "style", "url") if key in element}
+    return {
+        **envelope(workspace, user),
+        "type": "block_actions",
+        "trigger_id": workspace.new_trigger(user.id),
+        "actions": [{"type": "button", **action, "action_ts": workspace.new_ts()}],
+    }
+
+
+def envelope(workspace: Workspace, user: User) -> JsonObject:
+    return {
+        "team": {"id": workspace.team_id, "domain": "sandbox"},
+        "user": {"id": user.id, "username": user.name, "name": user.name, "team_id": user.team_id},
+        "api_app_id": workspace.app_id,
+        "token": "deprecated-verification-token",
+        "enterprise": None,
+        "is_enterprise_install": False,
+    }
 
 
 class SlackSandbox:

@@ -16,9 +16,9 @@ from starlette.convertors import StringConvertor, register_url_convertor
 from bot.observability.tracing import AskSpan
 from bot.web.api import requests, suspension_replies
 from bot.web.api.auth import Agent, Caller, KeyedRoute, Operator, Served, Services, while_valid
-from bot.web.api.notices import WholeNoticeReply, whole_notice_json
 from bot.web.api.paging import TEXT, Cursor, IdempotencyKey, Limit, OptionalIfMatch, cursor_after, once, place, version
 from bot.web.api.replies import BODY, refusals, reply
+from bot.web.api.suspension_replies import WholeNoticeReply, whole_notice_json
 from bot.web.api.timeline import TimelineReply, timeline_json
 from core.domain.answers import recorded_payload
 from core.domain.policy import ResolvedPolicy

@@ -1,7 +1,9 @@
 """Portfolios: make, list and end them, and put intents in.
 
-Source: RFC-0007; RFC-0026 §2 rule 4, §10; API.md §7. The published client breaks on an ``aggregate_status`` that is no
-object.
+Both spellings of their governance are taken: RFC-0007's and the published client's. That client breaks on an
+``aggregate_status`` that is no object.
+
+Source: RFC-0007; RFC-0026 §2 rule 4, §10; API.md §7.
 """
 
 from __future__ import annotations
@@ -9,17 +11,20 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from bot.web.api.auth import Agent, Caller, KeyedRoute, Served
 from bot.web.api.intent_replies import IntentReply, intent_json
 from bot.web.api.paging import TEXT, Cursor, IdempotencyKey, Limit, Offset, cursor_after, once, place
+from bot.web.api.paging import Instant as GivenInstant
 from bot.web.api.replies import BODY, refusals, reply
+from bot.web.api.requests import IntentId, Name, Strict, such_as
 from bot.web.api.suspensions import Id, replayed
-from bot.web.openintent import portfolio_bodies as bodies
 from core.domain.intent import IntentStatus
-from core.domain.wire import Instant, JsonObject, Open, json_text, reply_of
+from core.domain.wire import Instant, JsonObject, Open, instant, json_text, reply_of
+from core.errors import InvalidRequest
 from core.idempotency import Replayed
-from core.openintent.containers.portfolios import CountedPortfolio
+from core.openintent.containers.portfolios import CountedPortfolio, NewPortfolio
 from core.openintent.domain.aggregate import Aggregate
 from core.openintent.domain.portfolio import (
     MembershipRole,
@@ -29,6 +34,77 @@ from core.openintent.domain.portfolio import (
     progress,
     suspended,
 )
+
+
+class GovernanceBody(BaseModel):
+    """What a portfolio is to keep to. ``deadline`` counts; whatever else is said is kept and shown."""
+
+    model_config = ConfigDict(
+        extra="allow", json_schema_extra={"additionalProperties": {"$ref": "#/components/schemas/JsonValue"}}
+    )
+    __pydantic_extra__: dict[str, JsonValue]
+
+    deadline: GivenInstant | None = None
+    """When whatever of the portfolio still waits for a person is abandoned. In the future."""
+
+    def said(self) -> JsonObject:
+        """All of it, the deadline in UTC."""
+        said: JsonObject = dict(self.__pydantic_extra__ or {})
+        return said if self.deadline is None else {**said, "deadline": instant(self.deadline)}
+
+
+class PortfolioBody(
+    Strict, json_schema_extra=such_as({"name": "Release 7", "governance": {"deadline": "2030-03-24T12:00:00Z"}})
+):
+    """RFC-0007. ``created_by`` is the caller's key, whatever is written; ``governance_policy`` and ``governance`` are
+    one field."""
+
+    name: Name
+    """What the portfolio is called."""
+    description: Annotated[str, Field(max_length=40_000)] | None = None
+    """What it is for."""
+    created_by: Annotated[str, Field(max_length=320)] | None = None
+    """Ignored: the caller's key owns the portfolio."""
+    governance_policy: GovernanceBody | None = None
+    """What its intents are to keep to."""
+    governance: GovernanceBody | None = None
+    """The same as `governance_policy`, in the published client's spelling."""
+    metadata: JsonObject | None = None
+    """Anything of yours."""
+
+    def wanted(self) -> NewPortfolio:
+        """Raises :class:`InvalidRequest` if the two spellings say different things."""
+        if self.governance is not None and self.governance_policy not in (None, self.governance):
+            raise InvalidRequest("governance and governance_policy are one thing.", path="governance")
+        field = "governance_policy" if self.governance is None else "governance"
+        governance = self.governance or self.governance_policy or GovernanceBody()
+        return NewPortfolio(
+            name=self.name,
+            description=self.description,
+            governance_policy=governance.said(),
+            deadline=governance.deadline,
+            path=f"{field}.deadline",
+            metadata=self.metadata or {},
+        )
+
+
+class PortfolioStatusBody(Strict, json_schema_extra=such_as({"status": "completed"})):
+    """Where the portfolio is to stand."""
+
+    status: PortfolioStatus
+    """The new status. Ended portfolios stay ended."""
+
+
+class MembershipBody(Strict, json_schema_extra=such_as({"intent_id": "…", "role": "member", "priority": 0})):
+    """Which intent belongs to the portfolio, as what. A higher ``priority`` comes first."""
+
+    intent_id: IntentId
+    """The intent to put in."""
+    role: MembershipRole | None = None
+    """What it is there; `member` if you leave it out."""
+    priority: Annotated[int, Field(strict=True, ge=-1_000_000, le=1_000_000)] | None = None
+    """A higher one comes first; 0 if you leave it out."""
+
 
 routes = APIRouter(route_class=KeyedRoute, tags=["portfolios"])
 
@@ -149,7 +225,7 @@ def portfolio_json(counted: CountedPortfolio) -> PortfolioReply:
     responses={200: {"model": PortfolioReply}, **refusals(*BODY, 403, 409)},
 )
 async def create(
-    services: Served, request: Request, actor: Agent, body: bodies.PortfolioBody, key: IdempotencyKey = None
+    services: Served, request: Request, actor: Agent, body: PortfolioBody, key: IdempotencyKey = None
 ) -> Response:
     """`governance.deadline` is the moment at which questions of its members end (RFC-0026 §2 rule 5)."""
     made = await services.openintent.portfolios.create(body.wanted(), actor, await once(request, actor, key, _created))
@@ -194,7 +270,7 @@ async def show(services: Served, portfolio_id: Id, actor: Caller) -> Response:
     summary="Complete or abandon a portfolio; its members stay as they are, and its deadline counts no longer",
     responses={200: {"model": PortfolioReply}, **refusals(*BODY, 403, 404, 409)},
 )
-async def change_status(services: Served, portfolio_id: Id, actor: Agent, body: bodies.PortfolioStatusBody) -> Response:
+async def change_status(services: Served, portfolio_id: Id, actor: Agent, body: PortfolioStatusBody) -> Response:
     """By its owner or an admin. It can't be undone."""
     return reply(portfolio_json(await services.openintent.portfolios.end(portfolio_id, body.status, actor)))
 
@@ -209,7 +285,7 @@ async def add(
     request: Request,
     portfolio_id: Id,
     actor: Agent,
-    body: bodies.MembershipBody,
+    body: MembershipBody,
     key: IdempotencyKey = None,
 ) -> Response:
     """By the portfolio's owner, who has to be able to read the intent."""

@@ -22,8 +22,7 @@ from core.idempotency import IdempotentRequest, Replayed, perform_once
 from core.openintent.domain.propagation import Upstreams, settled
 from core.openintent.domain.task import Task, TaskStatus, event_of
 from core.openintent.domain.workflow import NewPhase, StartValues, check_wiring, state_of
-from core.openintent.intents.intents import CREATED
-from core.openintent.intents.linking import lock_named
+from core.openintent.intents.intents import CREATED, lock_named
 from core.openintent.intents.members import AGENT_ASSIGNED, WORKER, agent_named, membership_json
 from core.openintent.intents.writing import IntentLog
 from core.openintent.store import intent_edges, tasks, workflows

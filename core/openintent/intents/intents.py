@@ -1,4 +1,4 @@
-"""Intents: a client's operations: create, read, list, move, patch, and add events.
+"""Intents: a client's operations: create, read, list, link, move, patch, and add events.
 
 Source: RFC-0001; API.md §7 (as far as a suspension needs them).
 """
@@ -17,6 +17,7 @@ from core.database.database import Database, Tx
 from core.domain.engagement import RFC_THRESHOLDS, EngagementDecision, EngagementSignals, EngagementThresholds, engage
 from core.domain.intent import (
     RESERVED,
+    EdgeKind,
     Intent,
     IntentLink,
     IntentStatus,
@@ -31,19 +32,71 @@ from core.domain.people import Actor
 from core.domain.record import record_json
 from core.domain.vocabulary import ENGAGEMENT, STATUS_CHANGED, Event
 from core.domain.wire import JsonObject, plain
-from core.errors import Forbidden
+from core.errors import DependencyCycle, Forbidden, IntentNotActive, InvalidRequest
 from core.idempotency import IdempotentRequest, Replayed, perform_once
 from core.openintent.domain.aggregate import Aggregate
 from core.openintent.domain.intent_lease import OVER
+from core.openintent.domain.propagation import ENDED
 from core.openintent.intents import access
 from core.openintent.intents.access import Right
 from core.openintent.intents.intent_leases import IntentLeases
-from core.openintent.intents.linking import linked, lock_named, put_links
 from core.openintent.intents.writing import IntentLog
-from core.openintent.store import aggregates, intent_failures
+from core.openintent.store import aggregates, intent_edges, intent_failures
 from core.ports import Clock
 from core.store import event_log, intents, suspensions
 from core.store.event_log import Logged
+
+
+def lock_named(tx: Tx, parent_id: str | None, depends_on: Sequence[str], by: Actor) -> None:
+    """Lock the parent and the dependencies of an intent before it is made. These are the first locks of the
+    transaction.
+
+    Raises :class:`InvalidRequest`, which names the field, unless ``by`` may read all of them, :class:`IntentNotActive`
+    for a parent that has ended, and :class:`DependencyCycle` if the parent would wait for itself: it is completed after
+    its children.
+    """
+    named = [] if parent_id is None else [("parent_intent_id", parent_id)]
+    named += [(f"depends_on.{number}", name) for number, name in enumerate(depends_on)]
+    if not named:
+        return
+    if parent_id is not None and depends_on:
+        intent_edges.hold_graph(tx)
+    found = intents.lock_in_order(tx, (intent_id for _, intent_id in named))
+    for path, intent_id in named:
+        _check_readable(tx, found, intent_id, path, by)
+    if parent_id is None:
+        return
+    parent = found[parent_id]
+    if parent.status in ENDED:
+        raise IntentNotActive(f"The parent has ended; it is {parent.status}.")
+    if depends_on and intent_edges.waits_for(tx.conn, depends_on, parent_id):
+        raise DependencyCycle("A child can't depend on its parent, or on what waits for that.", path="depends_on")
+
+
+def linked(intent: Intent) -> Intent:
+    """A new intent with its first links."""
+    links = IntentLink.NONE
+    if intent.parent_id is not None:
+        links |= IntentLink.PARENT
+    if intent.depends_on:
+        links |= IntentLink.DEPENDENCIES
+    return replace(intent, links=links)
+
+
+def put_links(tx: Tx, intent: Intent) -> None:
+    """Write the parent and the dependencies of a new intent at both ends, which are locked: one knows of the link by
+    its edge, the other by its ``links`` (RFC-0002)."""
+    if intent.parent_id is not None:
+        intent_edges.put(tx, intent.parent_id, [intent.id], EdgeKind.CHILD)
+        intents.link(tx, [intent.parent_id], IntentLink.CHILDREN)
+    if intent.depends_on:
+        intent_edges.put(tx, intent.id, intent.depends_on)
+        intents.link(tx, intent.depends_on, IntentLink.DEPENDENTS)
+
+
+def _check_readable(tx: Tx, found: Mapping[str, Intent], intent_id: str, path: str, by: Actor) -> None:
+    if intent_id not in found or not access.may_read(tx.conn, intent_id, by):
+        raise InvalidRequest("There is no such intent.", path=path)
 
 
 @dataclass(frozen=True, slots=True)

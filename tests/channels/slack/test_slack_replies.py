@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from slack_sdk.signature import SignatureVerifier
 
-from bot.sandbox.slack.payloads import block_actions, view_submission
+from bot.sandbox.slack.app import block_actions, view_submission
 from bot.sandbox.slack.world import Message, View
 from channels.slack.client import is_signed
 from channels.slack.interactions import (

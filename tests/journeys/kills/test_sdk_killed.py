@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
-from bot.sandbox.mail.mailbox import Mailbox
+from bot.sandbox.mailbox import Mailbox
 from tests.journeys.kills.test_crashes import OPERATOR, settings
 from tests.journeys.sdk.test_sdk_yield import LIMIT, Agent, programs
 from tests.process import ServiceProcess, service_process

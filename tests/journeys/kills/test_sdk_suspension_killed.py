@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from bot.sandbox.mail.mailbox import Mailbox
+from bot.sandbox.mailbox import Mailbox
 from tests.journeys.kills.test_sdk_killed import People, a_service, mailbox
 from tests.journeys.sdk.test_sdk_suspension import asking, printed_by, program
 from tests.journeys.sdk.test_sdk_yield import LIMIT

@@ -1,1 +1,0 @@
-"""A pretend mail server: ``mailbox`` takes mail, keeps it for everybody and writes people's replies."""
