@@ -27,7 +27,7 @@ ELSEWHERE = {
     "bot/cli.py": SET_UP,
     "bot/commands/channels.py": SET_UP,
     "bot/commands/doctor.py": EXAMPLE,
-    "bot/commands/init.py": SET_UP,
+    "bot/commands/configuration.py": SET_UP,
     "bot/commands/making_configuration.py": SET_UP,
     "bot/config/fitting.py": SIGN_IN,
     "bot/config/people_and_keys.py": SIGN_IN,

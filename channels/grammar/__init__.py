@@ -2,9 +2,9 @@
 
 Read ``reader`` first: a text decides only if all of it is one option, said politely, in one language. ``names`` has the
 names of one question's options. ``phrases`` turns lines into tokens and finds lists of phrases in them; the lists are
-``languages/*.toml``, one file a language. ``signatures`` finds where a text ends, and which lines below a name may be
-about the answer. ``contact_details`` finds numbers there that are not an option's, ``salutations`` the names in a
-greeting or below a farewell. ``forms`` reads ``key: value`` lines.
+``languages/*.toml``, one file a language. ``signatures`` finds where a text ends, which lines below a name may be about
+the answer, and the names in a greeting or below a farewell. ``contact_details`` finds numbers there that are not an
+option's. ``forms`` reads ``key: value`` lines.
 
 What must never be: a guess that is recorded, an answer from quoted or signed words, or a pattern whose time grows
 faster than the text.

@@ -18,8 +18,7 @@ from pydantic import JsonValue
 from channels.grammar.forms import BadForm, read_form
 from channels.grammar.names import Named, Names, Said
 from channels.grammar.phrases import ANY, BUSY, CLAIM, LANGUAGES, POLITE, REASON, SOFT, Line, Phrase, questions_in
-from channels.grammar.salutations import unaddressed
-from channels.grammar.signatures import without_farewell
+from channels.grammar.signatures import unaddressed, without_farewell
 from core.domain.notice import NoticeChoice, Proposal
 from core.domain.suspension import ResponseType
 

@@ -15,8 +15,8 @@ from datetime import timedelta
 from pydantic import JsonValue
 
 from core.database.database import Database, Tx
+from core.domain.audience import as_known
 from core.domain.channels import RecipientKind, prefixes_of
-from core.domain.identities import as_known
 from core.domain.people import Address
 from core.domain.quorum import answer_of
 from core.domain.suspension import Suspension

@@ -21,7 +21,7 @@ from sqlalchemy.exc import IntegrityError
 from core.database.call_deadlines import LONG
 from core.database.database import Database, Tx
 from core.domain.answers import GivenAnswer
-from core.domain.identities import as_known
+from core.domain.audience import as_known
 from core.domain.intent import Intent, IntentStatus, check_version
 from core.domain.notice import WhenCut
 from core.domain.people import Actor, Role, canonical

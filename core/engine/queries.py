@@ -15,8 +15,7 @@ import sqlalchemy as sa
 from pydantic import JsonValue
 
 from core.database.database import Database, Tx
-from core.domain.audience import audience_of
-from core.domain.identities import as_known
+from core.domain.audience import as_known, audience_of
 from core.domain.people import Actor, Address, Role
 from core.domain.suspension import Suspension
 from core.domain.tokens import TokenPurpose

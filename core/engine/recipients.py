@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from core.domain.audience import as_known
 from core.domain.channels import RecipientKind
-from core.domain.identities import as_known
 from core.domain.people import Address, parse_recipient
 from core.domain.quorum import answer_of
 from core.domain.suspension import Suspension

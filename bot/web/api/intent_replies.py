@@ -10,7 +10,7 @@ from typing import NotRequired
 from core.domain.engagement import Action, Mode
 from core.domain.intent import IntentStatus
 from core.domain.wire import Instant, JsonObject, Open, reply_of
-from core.openintent.domain.aggregate import Aggregate
+from core.openintent.domain.portfolio import Aggregate
 from core.openintent.intents.intents import Shown
 from core.store.event_log import Logged
 

@@ -25,8 +25,8 @@ from core.domain.wire import Instant, JsonObject, Open, instant, json_text, repl
 from core.errors import InvalidRequest
 from core.idempotency import Replayed
 from core.openintent.containers.portfolios import CountedPortfolio, NewPortfolio
-from core.openintent.domain.aggregate import Aggregate
 from core.openintent.domain.portfolio import (
+    Aggregate,
     MembershipRole,
     PortfolioMember,
     PortfolioProgress,

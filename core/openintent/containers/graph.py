@@ -18,13 +18,13 @@ from core.domain.intent import Intent, IntentLink, check_version
 from core.domain.people import Actor
 from core.domain.vocabulary import Event
 from core.errors import DependencyCycle, IntentNotActive, InvalidRequest, NotFound
-from core.openintent.domain.aggregate import Aggregate, few
+from core.openintent.domain.portfolio import Aggregate, few
 from core.openintent.domain.propagation import ENDED, Followed, dependency_added, upstreams_changed
 from core.openintent.intents import access
 from core.openintent.intents.access import Right
 from core.openintent.intents.intents import Shown, reader, shown
 from core.openintent.intents.writing import IntentLog
-from core.openintent.store import aggregates, intent_edges, intent_graph
+from core.openintent.store import intent_edges, intent_graph
 from core.openintent.store.intent_graph import GraphNode, Selection
 from core.ports import Clock
 from core.store import intents
@@ -94,7 +94,7 @@ class Graphs:
             nodes = intent_graph.nodes(conn, whole, limit=limit, offset=offset)
             if offset or len(nodes) == limit:
                 there = intent_graph.ids(conn, whole)
-                aggregate = aggregates.of_those(conn, intent_graph.others(whole, intent_id).those)
+                aggregate = intent_graph.aggregate_of_those(conn, intent_graph.others(whole, intent_id).those)
             else:
                 there = {node.id for node in nodes}
                 aggregate = _aggregate([node for node in nodes if node.id != intent_id])

@@ -26,10 +26,10 @@ from core.engine.outages import caught_up
 from core.engine.transitions import Transitions
 from core.errors import Forbidden, InvalidRequest, InvalidTransition, NotFound
 from core.idempotency import IdempotentRequest, Replayed, perform_once
-from core.openintent.domain.aggregate import Aggregate
 from core.openintent.domain.portfolio import (
     ADDED,
     REMOVED,
+    Aggregate,
     MembershipRole,
     Portfolio,
     PortfolioMember,

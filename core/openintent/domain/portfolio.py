@@ -1,15 +1,15 @@
-"""Portfolios: groups of intents, and the progress of their members. Pure.
+"""Portfolios: groups of intents, and the progress of their members; and the aggregate of an intent's children. Pure.
 
 Members never change a portfolio: its status is its owner's word, and its progress is computed when it is read (RFC-0026
 §2 rule 1, rule 4).
 
-Source: RFC-0007; RFC-0026 §2, §10; docs/decisions/0060.
+Source: RFC-0002; RFC-0007; RFC-0026 §2, §10; docs/decisions/0060.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
@@ -17,7 +17,48 @@ from pydantic import JsonValue
 
 from core.domain.intent import IntentStatus
 from core.errors import InvalidTransition
-from core.openintent.domain.aggregate import Aggregate
+
+
+@dataclass(frozen=True, slots=True)
+class Few:
+    """The ids of the oldest of some intents, and ``number``, the count of all."""
+
+    ids: tuple[str, ...] = ()
+    number: int = 0
+
+
+MOST_NAMED = 100
+"""So many intents are named of those that block and of those that are ready; all of them are counted."""
+
+
+def few(ids: Sequence[str]) -> Few:
+    """From all ids, oldest first."""
+    return Few(tuple(ids[:MOST_NAMED]), len(ids))
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """``counts`` by status. ``blocking``: not completed, and others wait for them. ``ready``: drafts and active ones
+    whose dependencies are completed."""
+
+    counts: Mapping[IntentStatus, int] = field(default_factory=dict)
+    blocking: Few = field(default_factory=Few)
+    ready: Few = field(default_factory=Few)
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts.values())
+
+    @property
+    def by_status(self) -> dict[IntentStatus, int]:
+        """Every status, also those with no intent."""
+        return {status: self.counts.get(status, 0) for status in IntentStatus}
+
+    @property
+    def completion_percentage(self) -> int:
+        """Rounded down: 100 means that all are completed."""
+        return 100 * self.counts.get(IntentStatus.COMPLETED, 0) // self.total if self.total else 0
+
 
 ADDED = "added_to_portfolio"
 REMOVED = "removed_from_portfolio"

@@ -34,14 +34,14 @@ from core.domain.vocabulary import ENGAGEMENT, STATUS_CHANGED, Event
 from core.domain.wire import JsonObject, plain
 from core.errors import DependencyCycle, Forbidden, IntentNotActive, InvalidRequest
 from core.idempotency import IdempotentRequest, Replayed, perform_once
-from core.openintent.domain.aggregate import Aggregate
 from core.openintent.domain.intent_lease import OVER
+from core.openintent.domain.portfolio import Aggregate
 from core.openintent.domain.propagation import ENDED
 from core.openintent.intents import access
 from core.openintent.intents.access import Right
 from core.openintent.intents.intent_leases import IntentLeases
 from core.openintent.intents.writing import IntentLog
-from core.openintent.store import aggregates, intent_edges, intent_failures
+from core.openintent.store import intent_edges, intent_failures, intent_graph
 from core.ports import Clock
 from core.store import event_log, intents, suspensions
 from core.store.event_log import Logged
@@ -121,7 +121,7 @@ def shown(conn: sa.Connection, found: Sequence[Intent], by: Actor) -> list[Shown
     (RFC-0002; RFC-0026 §2 rule 4); one without children costs nothing.
     """
     parents = [intent.id for intent in found if intent.links & IntentLink.CHILDREN]
-    below = aggregates.of_children(conn, parents, reader(by)) if parents else {}
+    below = intent_graph.aggregates_of(conn, parents, reader(by)) if parents else {}
     asked = suspensions.those(conn, [intent.suspension_id for intent in found if intent.suspension_id is not None])
     several = []
     for intent in found:

@@ -18,8 +18,15 @@ from core.database.database import Tx
 from core.database.prepared import Prepared
 from core.database.upserts import upsert
 from core.domain.intent import Intent, IntentLink, IntentStatus
-from core.openintent.domain.aggregate import Aggregate
-from core.openintent.domain.portfolio import ADDED, REMOVED, MembershipRole, Portfolio, PortfolioMember, PortfolioStatus
+from core.openintent.domain.portfolio import (
+    ADDED,
+    REMOVED,
+    Aggregate,
+    MembershipRole,
+    Portfolio,
+    PortfolioMember,
+    PortfolioStatus,
+)
 from core.openintent.store.due_times import DueKind
 from core.openintent.store.tables import due_times, portfolio_members, portfolios
 from core.store import intent_agents

@@ -8,8 +8,8 @@ import pytest
 
 from core.domain.intent import IntentStatus
 from core.errors import InvalidTransition
-from core.openintent.domain.aggregate import Aggregate
 from core.openintent.domain.portfolio import (
+    Aggregate,
     PortfolioProgress,
     PortfolioStatus,
     check_portfolio_move,
