@@ -35,6 +35,11 @@ class HandraiseError(Exception):
 
     code: ClassVar[str] = "internal"
 
+    def __init_subclass__(cls, code: str | None = None) -> None:
+        super().__init_subclass__()
+        if code is not None:
+            cls.code = code
+
     def __init__(self, message: str, **details: JsonValue) -> None:
         super().__init__(message)
         self.message = message
@@ -45,16 +50,12 @@ class CallerError(HandraiseError):
     """The request was wrong; the caller can mend it."""
 
 
-class MalformedRequest(CallerError):
+class MalformedRequest(CallerError, code="malformed_json"):
     """The body is not JSON, or not an object."""
 
-    code = "malformed_json"
 
-
-class InvalidRequest(CallerError):
+class InvalidRequest(CallerError, code="invalid_request"):
     """A field holds what it may not. ``fields`` names each: ``[{"path", "message"}]``."""
-
-    code = "invalid_request"
 
     def __init__(self, message: str, *, path: str | None = None, **details: JsonValue) -> None:
         super().__init__(message, **details)
@@ -62,174 +63,120 @@ class InvalidRequest(CallerError):
             self.details["fields"] = [{"path": path, "message": message}]
 
 
-class InvalidRecipient(InvalidRequest):
+class InvalidRecipient(InvalidRequest, code="invalid_recipient"):
     """The text has none of the forms a recipient may have."""
-
-    code = "invalid_recipient"
 
     def __init__(self, message: str, *, recipient: str, path: str | None = None) -> None:
         super().__init__(message, path=path, recipient=recipient)
 
 
-class DependencyCycle(InvalidRequest):
+class DependencyCycle(InvalidRequest, code="dependency_cycle"):
     """An intent would wait for itself (RFC-0002). The status is 400."""
 
-    code = "dependency_cycle"
 
-
-class DeadlineTooShort(InvalidRequest):
+class DeadlineTooShort(InvalidRequest, code="deadline_too_short"):
     """What the call itself gave of its policy does not fit into ``deadline_seconds`` (API.md §2)."""
 
-    code = "deadline_too_short"
 
-
-class RecipientNotAllowed(InvalidRequest):
+class RecipientNotAllowed(InvalidRequest, code="recipient_not_allowed"):
     """``recipients.allow`` does not cover somebody who would be asked or may answer (RFC-0026 §11)."""
 
-    code = "recipient_not_allowed"
 
-
-class NoRecipient(InvalidRequest):
+class NoRecipient(InvalidRequest, code="no_recipient"):
     """Nobody is reachable for an attempt on its channel."""
 
-    code = "no_recipient"
 
-
-class UnknownChannel(InvalidRequest):
+class UnknownChannel(InvalidRequest, code="unknown_channel"):
     """No channel of that name is set up here."""
 
-    code = "unknown_channel"
 
-
-class AnswersUnreachable(InvalidRequest):
+class AnswersUnreachable(InvalidRequest, code="answers_unreachable"):
     """``answers_required`` is more than the people who could ever answer."""
 
-    code = "answers_unreachable"
 
-
-class SensitiveContent(InvalidRequest):
+class SensitiveContent(InvalidRequest, code="sensitive_content"):
     """The question holds secrets or personal data, and a channel that it would go through rejects them."""
 
-    code = "sensitive_content"
 
-
-class CallbackNotAllowed(InvalidRequest):
+class CallbackNotAllowed(InvalidRequest, code="callback_not_allowed"):
     """The callback can't be signed or its address is out of bounds."""
 
-    code = "callback_not_allowed"
 
-
-class ResumePayloadInvalid(InvalidRequest):
+class ResumePayloadInvalid(InvalidRequest, code="suspension_resume_payload_invalid"):
     """The answer does not fit the ``payload_schema`` that the agent gave (OpenArmature suspension §9)."""
 
-    code = "suspension_resume_payload_invalid"
 
-
-class ReceiptInvalid(InvalidRequest):
+class ReceiptInvalid(InvalidRequest, code="receipt_invalid"):
     """The receipt does not prove what was asked of it. ``reason``: ``forged``, ``other_key``, ``expired``,
     ``other_action``, ``other_value``, ``expired_window`` (API.md §5)."""
 
-    code = "receipt_invalid"
 
-
-class NotFound(CallerError):
+class NotFound(CallerError, code="not_found"):
     """There is no such thing, or the caller may not know of it."""
 
-    code = "not_found"
 
-
-class SignalUnmatched(NotFound):
+class SignalUnmatched(NotFound, code="harness_signal_correlation_failed"):
     """No suspension has registered this signal id (OpenArmature harness §6)."""
 
-    code = "harness_signal_correlation_failed"
 
-
-class Unauthorized(CallerError):
+class Unauthorized(CallerError, code="unauthorized"):
     """No key, or none that we know."""
 
-    code = "unauthorized"
 
-
-class Forbidden(CallerError):
+class Forbidden(CallerError, code="forbidden"):
     """The key's roles do not cover this."""
 
-    code = "forbidden"
 
-
-class ReservedPath(Forbidden):
+class ReservedPath(Forbidden, code="reserved_path"):
     """``state._suspension`` belongs to the server."""
 
-    code = "reserved_path"
 
-
-class Conflict(CallerError):
+class Conflict(CallerError, code="conflict"):
     """What is stored now does not allow it."""
 
-    code = "conflict"
 
-
-class IntentNotActive(Conflict):
+class IntentNotActive(Conflict, code="intent_not_active"):
     """The intent is not active, so that nothing can be asked or worked on there."""
 
-    code = "intent_not_active"
 
-
-class AlreadySuspended(Conflict):
+class AlreadySuspended(Conflict, code="already_suspended"):
     """The intent waits for a person already."""
 
-    code = "already_suspended"
 
-
-class AlreadyDenied(Conflict):
+class AlreadyDenied(Conflict, code="already_denied"):
     """People have denied this action within the last hour (``suspension.same_ask: refuse``). ``ref`` is the question
     that they answered, ``reason`` what they wrote."""
 
-    code = "already_denied"
 
-
-class SignalIdInUse(Conflict):
+class SignalIdInUse(Conflict, code="signal_id_in_use"):
     """Another open question of this key has the signal's name."""
 
-    code = "signal_id_in_use"
 
-
-class SignalIdAmbiguous(Conflict):
+class SignalIdAmbiguous(Conflict, code="signal_id_ambiguous"):
     """Several keys have it open. ``creators`` are their names: the request must say whose it means."""
 
-    code = "signal_id_ambiguous"
 
-
-class SuspensionIdInUse(Conflict):
+class SuspensionIdInUse(Conflict, code="suspension_id_in_use"):
     """Another suspension has, or had, the id that the record brings along (API.md §7)."""
 
-    code = "suspension_id_in_use"
 
-
-class InvalidTransition(Conflict):
+class InvalidTransition(Conflict, code="invalid_transition"):
     """The thing can't move from where it stands to there. ``status`` (of a plan ``state``) says where that is."""
 
-    code = "invalid_transition"
 
-
-class DependenciesIncomplete(Conflict):
+class DependenciesIncomplete(Conflict, code="dependencies_incomplete"):
     """What the intent depends on, or its children, are not completed (RFC-0002; API.md §7)."""
 
-    code = "dependencies_incomplete"
 
-
-class TaskNotClaimable(Conflict):
+class TaskNotClaimable(Conflict, code="task_not_claimable"):
     """Somebody has the task, or it is meant for another agent. ``status`` and ``assigned_agent`` are the task's."""
 
-    code = "task_not_claimable"
 
-
-class UpstreamIntentSuspended(Conflict):
+class UpstreamIntentSuspended(Conflict, code="upstream_intent_suspended"):
     """A task can't be claimed while an intent that it needs waits for a person (RFC-0026 §6).
 
     ``retry_after`` is in how many seconds it is worth another try.
     """
-
-    code = "upstream_intent_suspended"
 
     def __init__(
         self,
@@ -251,113 +198,79 @@ class UpstreamIntentSuspended(Conflict):
         self.retry_after = retry_after
 
 
-class PlanEnded(Conflict):
+class PlanEnded(Conflict, code="plan_ended"):
     """The plan is over: it takes no tasks, and comes to no checkpoint. ``state`` says how it ended."""
 
-    code = "plan_ended"
 
-
-class TaskInPlan(Conflict):
+class TaskInPlan(Conflict, code="task_in_plan"):
     """Another plan has the task ``task_id``."""
 
-    code = "task_in_plan"
 
-
-class UnresolvableInput(Conflict):
+class UnresolvableInput(Conflict, code="unresolvable_input"):
     """``unresolvable`` are the references that lead to nothing (RFC-0024)."""
 
-    code = "unresolvable_input"
 
-
-class MissingOutput(Conflict):
+class MissingOutput(Conflict, code="missing_output"):
     """``missing`` are the outputs that a phase declares and has not given (RFC-0024)."""
 
-    code = "missing_output"
 
-
-class OutputTypeMismatch(Conflict):
+class OutputTypeMismatch(Conflict, code="output_type_mismatch"):
     """``mismatched`` are the outputs that are of another type than the phase declares (RFC-0024)."""
 
-    code = "output_type_mismatch"
 
-
-class IdempotencyConflict(Conflict):
+class IdempotencyConflict(Conflict, code="idempotency_conflict"):
     """The ``Idempotency-Key`` was used for another request."""
 
-    code = "idempotency_conflict"
 
-
-class VersionConflict(Conflict):
+class VersionConflict(Conflict, code="version_conflict"):
     """``If-Match`` names another version than ``current_version``."""
 
-    code = "version_conflict"
 
-
-class VersionRequired(CallerError):
+class VersionRequired(CallerError, code="version_required"):
     """``If-Match`` is missing where a change needs it."""
 
-    code = "version_required"
 
-
-class ClarificationOpen(Conflict):
+class ClarificationOpen(Conflict, code="clarification_open"):
     """The agent is asked back already; one question at a time."""
 
-    code = "clarification_open"
 
-
-class ClarificationsSpent(Conflict):
+class ClarificationsSpent(Conflict, code="clarifications_spent"):
     """This question has been asked back as often as any may be."""
 
-    code = "clarifications_spent"
 
-
-class NothingToClarify(Conflict):
+class NothingToClarify(Conflict, code="nothing_to_clarify"):
     """Nobody has asked back, or the agent has said its word."""
 
-    code = "nothing_to_clarify"
 
-
-class AlreadyReported(Conflict):
+class AlreadyReported(Conflict, code="already_reported"):
     """The agent has said already what came of it. ``reported_at`` is when."""
 
-    code = "already_reported"
 
-
-class LeaseHeld(Conflict):
+class LeaseHeld(Conflict, code="lease_held"):
     """Somebody holds the scope. ``agent_id`` is who, ``expires_at`` until when (RFC-0003).
 
     The published client knows this one by the word "lease" anywhere in the reply, and takes any other 409 that has the
     word for it. "release" and "please" have it, too.
     """
 
-    code = "lease_held"
 
-
-class ScopeNotHeld(Conflict):
+class ScopeNotHeld(Conflict, code="scope_not_held"):
     """It has expired, or was given back or taken away. Which of them, nobody is told.
 
     The word that :class:`LeaseHeld` is known by stands nowhere in the reply.
     """
 
-    code = "scope_not_held"
 
-
-class ReceiptUsed(Conflict):
+class ReceiptUsed(Conflict, code="receipt_used"):
     """The receipt has been used before: what it allows was to be done once (API.md §5)."""
 
-    code = "receipt_used"
 
-
-class CallbackNotRedrivable(Conflict):
+class CallbackNotRedrivable(Conflict, code="callback_not_redrivable"):
     """The callback is neither dead nor refused: there is nothing to send again."""
 
-    code = "callback_not_redrivable"
 
-
-class QuotaExceeded(CallerError):
+class QuotaExceeded(CallerError, code="quota_exceeded"):
     """The key asks too much. ``retry_after`` is in how many seconds it may ask again, if time alone mends it."""
-
-    code = "quota_exceeded"
 
     def __init__(self, message: str, *, quota: str, limit: int, current: int, retry_after: int | None = None) -> None:
         super().__init__(message, quota=quota, limit=limit, current=current)
@@ -368,19 +281,15 @@ class SuspensionError(HandraiseError):
     """The responder can mend it, or has to be told the truth."""
 
 
-class SuspensionIdRequired(SuspensionError):
+class SuspensionIdRequired(SuspensionError, code="suspension_id_required"):
     """The answer does not say which question it is for."""
 
-    code = "suspension_id_required"
 
-
-class InvalidAnswer(SuspensionError):
+class InvalidAnswer(SuspensionError, code="invalid_answer"):
     """The value is not an answer to this question (RFC-0025 §8).
 
     ``valid_choices`` are the accepted values in display order; empty for free text.
     """
-
-    code = "invalid_answer"
 
     def __init__(self, message: str, *, valid_choices: Sequence[dict[str, JsonValue]] = ()) -> None:
         super().__init__(message)
@@ -389,71 +298,49 @@ class InvalidAnswer(SuspensionError):
             self.details["valid_choices"] = list(valid_choices)
 
 
-class InvalidChoice(InvalidAnswer):
+class InvalidChoice(InvalidAnswer, code="invalid_choice"):
     """The value is none of the choices. ``valid_choices`` has them."""
 
-    code = "invalid_choice"
 
-
-class NotSuspended(SuspensionError):
+class NotSuspended(SuspensionError, code="not_suspended"):
     """The intent waits for nobody."""
 
-    code = "not_suspended"
 
-
-class SuspensionMismatch(SuspensionError):
+class SuspensionMismatch(SuspensionError, code="suspension_mismatch"):
     """Another suspension is open. Its id is never disclosed."""
 
-    code = "suspension_mismatch"
 
-
-class AlreadyAnswered(SuspensionError):
+class AlreadyAnswered(SuspensionError, code="already_answered"):
     """Somebody was first. ``same_answer`` tells whether it was this person with this value."""
 
-    code = "already_answered"
 
-
-class SuspensionEnded(SuspensionError):
+class SuspensionEnded(SuspensionError, code="suspension_ended"):
     """Too late: it expired or was cancelled. ``continued_with`` is what the agent went on with."""
 
-    code = "suspension_ended"
 
-
-class ClaimedByAnother(SuspensionError):
+class ClaimedByAnother(SuspensionError, code="claimed_by_another"):
     """Somebody else is on it."""
 
-    code = "claimed_by_another"
 
-
-class NotClaimed(SuspensionError):
+class NotClaimed(SuspensionError, code="not_claimed"):
     """The caller holds no claim on this question."""
 
-    code = "not_claimed"
 
-
-class SelfResponseForbidden(SuspensionError):
+class SelfResponseForbidden(SuspensionError, code="self_response_forbidden"):
     """Whoever asked, or for whom it was asked, does not answer (``answers.allow_self_response``)."""
 
-    code = "self_response_forbidden"
 
-
-class IdentityMismatch(SuspensionError):
+class IdentityMismatch(SuspensionError, code="identity_mismatch"):
     """The answer names somebody else than whoever sent it. Only an admin's key may."""
 
-    code = "identity_mismatch"
 
-
-class NotAResponder(SuspensionError):
+class NotAResponder(SuspensionError, code="not_a_responder"):
     """This person or key may not answer this question."""
 
-    code = "not_a_responder"
 
-
-class NotShownWhole(SuspensionError):
+class NotShownWhole(SuspensionError, code="not_shown_whole"):
     """It was approved where a part of what will run is cut or hidden, or of the question
     (``answers.require_open_when_cut``)."""
-
-    code = "not_shown_whole"
 
 
 class OperatorError(HandraiseError):
@@ -465,8 +352,8 @@ class OperatorError(HandraiseError):
         return (self.message,)
 
 
-class ConfigError(OperatorError):
-    code = "config"
+class ConfigError(OperatorError, code="config"):
+    """The configuration, or what it names, can't be used."""
 
 
 class SessionsShared(ConfigError):
@@ -493,13 +380,11 @@ class Unavailable(StrEnum):
     REPLACED = "replaced"
 
 
-class DatabaseUnavailable(OperatorError):
+class DatabaseUnavailable(OperatorError, code="database_unavailable"):
     """The database is away: nothing was stored, so try again.
 
     ``reason`` is for readiness and the log; the message says it to people.
     """
-
-    code = "database_unavailable"
 
     def __init__(self, message: str, *, reason: Unavailable = Unavailable.UNREACHABLE) -> None:
         super().__init__(message)
@@ -513,30 +398,24 @@ class DatabaseReplaced(DatabaseUnavailable):
         super().__init__(message, reason=Unavailable.REPLACED)
 
 
-class ForeignDatabase(OperatorError):
+class ForeignDatabase(OperatorError, code="foreign_database"):
     """The file holds tables of some other program."""
 
-    code = "foreign_database"
+
+class SchemaTooNew(OperatorError, code="schema_too_new"):
+    """The database has a newer schema than this version knows."""
 
 
-class SchemaTooNew(OperatorError):
-    code = "schema_too_new"
+class SchemaTooOld(OperatorError, code="schema_too_old"):
+    """The database's schema has to be brought up to date first."""
 
 
-class SchemaTooOld(OperatorError):
-    code = "schema_too_old"
-
-
-class BackupFailed(OperatorError):
+class BackupFailed(OperatorError, code="backup_failed"):
     """No backup was made, or none was restored; nothing that was there has changed."""
 
-    code = "backup_failed"
 
-
-class AlreadyRunning(OperatorError):
+class AlreadyRunning(OperatorError, code="already_running"):
     """Another process runs the clock of this database."""
-
-    code = "already_running"
 
 
 def envelope(code: str, message: str, **details: Any) -> dict[str, Any]:
