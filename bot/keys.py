@@ -28,9 +28,9 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from bot.config import Settings
 from bot.config.loading import check_hashes
 from bot.config.people_and_keys import ApiKey
+from bot.config.settings import Settings
 from core.database.database import Database
 from core.domain.people import Actor, Role, canonical
 from core.domain.root_key import RootKey

@@ -26,8 +26,7 @@ from handraise.cli.terminal import warn
 from starlette.types import ASGIApp
 
 from bot.app import build_app
-from bot.config import Settings
-from bot.config.settings import Http
+from bot.config.settings import Http, Settings
 from bot.front.admission import Limits, connections_within
 from bot.front.connections import Connections
 from bot.front.protocol import protocol_for, watched

@@ -40,7 +40,6 @@ ELSEWHERE = {
     "bot/observability/telemetry.py": "the loggers of a vendor's library, and the help text of a metric",
     "bot/openid/identity.py": SIGN_IN,
     "bot/people/on_call.py": READS,
-    "bot/people/slack_accounts.py": READS,
     "bot/web/api/conditions.py": "the published pattern of a recipient, which the API document repeats",
     "bot/web/api/replies.py": EXAMPLE,
     "bot/web/pages/provider_pages.py": SIGN_IN,

@@ -24,11 +24,11 @@ from bot.front.admission import Limits
 from bot.front.connections import Connections
 from bot.front.protocol import protocol_for, watched
 from bot.observability.tracing import NO_TRACING, Tracing
-from bot.people import slack_accounts
 from bot.sandbox.pagerduty import webhooks
 from bot.sandbox.pagerduty.world import User as PagerUser
 from bot.sandbox.serving import loopback_client, serving, serving_all
 from bot.sandbox.slack.world import Message
+from bot.vendors import slack_accounts
 from bot.wiring.composition import wire
 from bot.wiring.service import Service
 from channels.pagerduty import channel as pagerduty

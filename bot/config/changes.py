@@ -15,9 +15,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from bot.config.installed import description, names
 from bot.config.known import Path, is_secret, written
 from bot.config.settings import Settings
-from bot.vendors.installed import names, vendor
 
 CHANNELS = frozenset(names())
 LIVE = CHANNELS | {"people", "groups", "api_keys", "recipients", "quotas"}
@@ -63,8 +63,8 @@ def _section(name: str, old: Any, new: Any) -> Any:
     """The section as it counts from now on."""
     if name not in CHANNELS or old is None or new is None:
         return old if name in CHANNELS else new
-    stays = set(vendor(name).stays)
-    for way, beside in vendor(name).ways_in.items():
+    stays = set(description(name).stays)
+    for way, beside in description(name).ways_in.items():
         if bool(getattr(old, way)) != bool(getattr(new, way)):
             stays |= {way, *beside}
     return new.model_copy(update={field: getattr(old, field) for field in stays})

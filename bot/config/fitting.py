@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 
+from bot.config.installed import description, descriptions, names
 from bot.config.known import Path, written
 from bot.config.published import is_off_loopback, weak_secrets
 from bot.config.settings import Settings, leads_here
-from bot.vendors.installed import names, vendor, vendors
 from core.domain.people import canonical
 
 Misfit = tuple[Path, str]
@@ -21,7 +21,7 @@ Misfit = tuple[Path, str]
 def misfits(settings: Settings, broken: Collection[str] = ()) -> Iterator[Misfit]:
     """Everything that does not fit, the most basic first. What is said of the sections in ``broken`` counts for
     nothing: they have errors of their own, and are not in ``settings``."""
-    for one in vendors():
+    for one in descriptions():
         section = settings.section(one.name)
         if section is not None:
             yield from (((one.name, *place), said) for place, said in one.misfits(section))
@@ -48,7 +48,7 @@ def _people(settings: Settings) -> Iterator[Misfit]:
         if person.time_zone is None and (person.hours or person.holidays):
             yield ("people", index, "time_zone"), "is missing: hours and holidays need a time zone"
     yield from _twice("people", "email", [canonical(person.email) for person in people])
-    for field in (field for one in vendors() for field in one.unique):
+    for field in (field for one in descriptions() for field in one.unique):
         yield from _twice("people", field, [getattr(person, field) for person in people])
 
 
@@ -90,7 +90,7 @@ def _channels(settings: Settings) -> Iterator[Misfit]:
 
 def _set_up(settings: Settings, channel: str, path: Path) -> Iterable[Misfit]:
     if channel not in settings.channels:
-        yield path, f"is {channel}, which is not set up ({channel}.{vendor(channel).needed} is missing)"
+        yield path, f"is {channel}, which is not set up ({channel}.{description(channel).needed} is missing)"
 
 
 def _engagement(settings: Settings) -> Iterator[Misfit]:
@@ -133,7 +133,7 @@ def _exposed(settings: Settings) -> Iterator[Misfit]:
     why = "http.host is not loopback"
     if settings.secret_key is None:
         yield ("secret_key",), f"is missing: {why}; make one with `openssl rand -hex 32`"
-    for one in vendors():
+    for one in descriptions():
         section = settings.section(one.name)
         if section is not None and one.door_setting is not None and one.is_deaf(section):
             yield (one.name, one.door_setting), f"is missing: {why}"
@@ -173,7 +173,9 @@ _CHECKS: dict[Callable[[Settings], Iterator[Misfit]], frozenset[str]] = {
     _engagement: frozenset({"engagement"}),
     _delays: frozenset({"resume", "database", "work"}),
     _pooler: frozenset({"database_url", "database"}),
-    _exposed: frozenset({"http", "secret_key", "public_url", *(one.name for one in vendors() if one.door_setting)}),
+    _exposed: frozenset(
+        {"http", "secret_key", "public_url", *(one.name for one in descriptions() if one.door_setting)}
+    ),
     _public: frozenset({"http", "public_url"}),
     _published: frozenset({"http", "public_url"}),
     _providers: frozenset({"signin", "slack"}),

@@ -22,12 +22,12 @@ from pydantic_settings import EnvSettingsSource
 
 from bot.config import known
 from bot.config.fitting import misfits
+from bot.config.installed import description, descriptions, listed, names
 from bot.config.known import TREE, Node, pattern
 from bot.config.problems import ConfigProblem, InvalidConfiguration, kind_of
 from bot.config.published import is_off_loopback, weak_secrets, why_weak
 from bot.config.settings import Settings
 from bot.config.values import FromVariable
-from bot.vendors.installed import listed, names, vendor, vendors
 from core.domain.root_key import RootKey
 
 PREFIX = "HANDRAISE_"
@@ -305,7 +305,7 @@ def warnings_about(settings: Settings) -> Iterator[str]:
             "public_url to the https:// address that people reach this service at."
         )
     for name in settings.channels:
-        yield from vendor(name).warnings(settings.section(name))
+        yield from description(name).warnings(settings.section(name))
     yield from _weak(settings)
 
 
@@ -327,7 +327,9 @@ def _weak(settings: Settings) -> Iterator[str]:
 
 def not_configured(settings: Settings) -> list[str]:
     """The keys of what people may miss: channels, doors for their answers, people, and whom to tell of trouble."""
-    deaf = [one for one in vendors() if (section := settings.section(one.name)) is not None and one.is_deaf(section)]
+    deaf = [
+        one for one in descriptions() if (section := settings.section(one.name)) is not None and one.is_deaf(section)
+    ]
     absent = {
         **{name: settings.section(name) is None for name in names()},
         **{f"{one.name}.{one.door_hint or one.door_setting}": True for one in deaf},

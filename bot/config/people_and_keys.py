@@ -10,6 +10,8 @@ from zoneinfo import ZoneInfo
 
 from pydantic import Field
 
+from bot.config.description import PersonSection, Section
+from bot.config.installed import descriptions
 from bot.config.rules import QuotaEntry
 from bot.config.values import (
     Flag,
@@ -27,8 +29,6 @@ from bot.config.values import (
     WeekHours,
     Word,
 )
-from bot.vendors.description import PersonSection, Section
-from bot.vendors.installed import vendors
 from core.domain.hours import Hours, parse_week
 from core.domain.people import Role
 
@@ -75,7 +75,7 @@ class _WorkingPerson(PersonSection):
         return Hours(ZoneInfo(self.time_zone), week, frozenset(self.holidays))
 
 
-_THERE = tuple(one.person for one in reversed(vendors()) if one.person is not None)
+_THERE = tuple(one.person for one in reversed(descriptions()) if one.person is not None)
 
 
 class PersonEntry(_WorkingPerson, *_THERE):  # type: ignore[misc]

@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path as File
 from typing import TYPE_CHECKING
 
-from bot.vendors.installed import vendor
+from bot.config.installed import description
 from core.domain.root_key import RootKey
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def weak_secrets(settings: Settings, root: RootKey | None = None) -> Iterator[We
         for number, secret in enumerate(entry.webhook_secrets):
             yield from _weak(("api_keys", index, "webhook_secrets", number), secret, _WEBHOOK)
     for name in settings.channels:
-        for place, secret, mend in vendor(name).secrets(settings.section(name)):
+        for place, secret, mend in description(name).secrets(settings.section(name)):
             yield from _weak((name, *place), secret, mend)
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BeforeValidator, Field, create_model
 
+from bot.config.description import Section
+from bot.config.installed import names
 from bot.config.values import Listed, OwnPattern, Text, Word, between, one_or_several
-from bot.vendors.description import Section
-from bot.vendors.installed import names
 from core.domain.redaction.finders import TextFinder, TreeFinder
 from core.domain.redaction.kinds import FindingKind, SensitiveNames
 from core.domain.redaction.patterns import compile_pattern

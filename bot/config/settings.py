@@ -14,6 +14,8 @@ from urllib.parse import urlsplit
 from pydantic import Field, create_model
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from bot.config.description import S, Section
+from bot.config.installed import descriptions, names
 from bot.config.people_and_keys import Answers, ApiKey, PersonEntry, Recipients, SignInSettings
 from bot.config.rules import QuotaEntry, RedactionSettings
 from bot.config.values import (
@@ -34,8 +36,6 @@ from bot.config.values import (
     Word,
     between,
 )
-from bot.vendors.description import S, Section
-from bot.vendors.installed import names, vendors
 from core.database.call_deadlines import Deadlines
 from core.domain.engagement import RFC_THRESHOLDS, EngagementThresholds
 from core.domain.notice import WhenCut
@@ -338,7 +338,7 @@ class _Ground(BaseSettings):
 if TYPE_CHECKING:
     _Channels = _Ground
 else:  # a section for each vendor
-    _SECTIONS: dict[str, Any] = {one.name: (one.section | None, None) for one in vendors()}
+    _SECTIONS: dict[str, Any] = {one.name: (one.section | None, None) for one in descriptions()}
     _Channels = create_model("_Channels", __base__=_Ground, __module__="vendors", **_SECTIONS)
 
 

@@ -12,7 +12,7 @@ from datetime import datetime
 from importlib.resources import files
 from urllib.parse import urlsplit
 
-from bot.config import Settings
+from bot.config.settings import Settings
 from bot.doctor.examination import Examination
 from bot.doctor.findings import Finding, fault, ok, quoted, warning
 from bot.doctor.network import HttpAnswer, Unreached

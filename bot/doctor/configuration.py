@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from bot.config import Settings, find_file, load
 from bot.config.known import written
+from bot.config.loading import find_file, load
 from bot.config.problems import ConfigProblem, InvalidConfiguration
 from bot.config.published import weak_secrets
+from bot.config.settings import Settings
 from bot.doctor.examination import Examination
 from bot.doctor.findings import Finding, fault, ok, some, warning
 

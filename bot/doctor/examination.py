@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from bot.callbacks.client import resolve
-from bot.config import Settings
+from bot.config.settings import Settings
 from bot.doctor.findings import Finding, fault
 from bot.doctor.network import Network
 from channels import http

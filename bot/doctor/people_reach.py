@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from urllib.parse import urlsplit
 
-from bot.config import Settings
+from bot.config.settings import Settings
 from bot.doctor.examination import Examination
 from bot.doctor.findings import Finding, fault, ok, some, warning
 from bot.doctor.network import Unreached

@@ -18,7 +18,7 @@ import yaml
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.config import Settings
+from bot.config.settings import Settings
 from bot.doctor.examination import Examination
 from bot.doctor.findings import Finding, fault, ok, quoted, some, warning
 from bot.vendors.slack import Slack, SlackPerson

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from bot.config import Settings
+from bot.config.settings import Settings
 from bot.doctor.examination import Examination, aside
 from bot.doctor.findings import Finding, fault, ok, warning
 from bot.keys import key_file, root_key

@@ -16,8 +16,8 @@ from types import MappingProxyType
 from typing import assert_never
 from zoneinfo import ZoneInfo
 
-from bot.config import Settings
 from bot.config.people_and_keys import ApiKey
+from bot.config.settings import Settings
 from bot.people.allow_list import allow_list
 from bot.people.on_call import OnCalls, OnCallUser
 from bot.vendors.description import Addresses, Source

@@ -1,30 +1,30 @@
 """A vendor's description: everything that the rest of the service has to know of one way to reach people.
 
-A vendor is a subclass of :class:`Vendor` with one instance. What it does not say is left to the defaults here. It is
-loaded whenever the configuration is read, so it imports its libraries where it needs them.
+``bot.config.description`` has what the configuration knows; what runs is added here. A vendor is a subclass of
+:class:`Vendor` with one instance. What it does not say is left to the defaults. It is loaded whenever the configuration
+is read, so it imports its libraries where it needs them.
 
 Source: docs/decisions/0105; docs/how-to/a-channel-of-ones-own.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import JsonValue
 
-from bot.config.values import Listed, Mail, Text
+from bot.config.description import Description, S
 from core.domain.answers import GivenAnswer
-from core.domain.channels import RecipientForm
 from core.domain.people import Actor, Address, Person, Recipient
 from core.domain.suspension import Suspension, Via
 from core.errors import envelope
 
-if TYPE_CHECKING:  # the configuration is made of descriptions, and what runs is made from the configuration
+if TYPE_CHECKING:  # nothing that runs is loaded with a description
     from starlette.requests import Request
     from starlette.responses import Response
 
@@ -40,31 +40,6 @@ if TYPE_CHECKING:  # the configuration is made of descriptions, and what runs is
     from core.inbound.reports import InboundReports
     from core.ports import Channel, Clock
     from core.work.health import Health
-
-
-class Section(BaseModel):
-    """A section of the configuration. Secrets are fields with ``repr=False``."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, validate_by_name=True)
-
-
-class PersonSection(Section):
-    """Somebody of ``people``. A vendor adds fields of its own by a subclass."""
-
-    name: Text
-    """How the person is called in messages and on pages."""
-    email: Mail
-    """The person's mailbox, to which their mail goes. It is also their identity, without its ``+`` part."""
-    aliases: Annotated[tuple[Mail, ...], Listed] = ()
-    """Further addresses that are theirs. Whatever comes from one of them, or names it, is from or for this person."""
-
-
-S = TypeVar("S", bound=Section)
-
-Place = tuple[str | int, ...]
-"""Where a setting stands below its section: ``("services", "default")``."""
-Said = tuple[Place, str]
-"""A setting of the section, and the end of the sentence that begins with its name."""
 
 
 class Known(Protocol):
@@ -272,68 +247,8 @@ class AnswerPort:
         return await self.engine.claim(question.id, by, self.channel)
 
 
-class Vendor(Generic[S]):
+class Vendor(Description[S]):
     """One way to reach people."""
-
-    name: ClassVar[str]
-    """The channel's name in the API, and its section's in the configuration."""
-    display: ClassVar[str]
-    """How people call it: ``Slack``."""
-    how: ClassVar[str]
-    """By which way somebody is asked, in a sentence: ``on Slack``."""
-    section: ClassVar[type[Section]]
-    """The settings. Each has a default or says what is missing."""
-    needed: ClassVar[str]
-    """The setting without which the channel is not set up."""
-    person: ClassVar[type[PersonSection] | None] = None
-    """What ``people[]`` may say of somebody beside their name and e-mail."""
-    unique: ClassVar[Sequence[str]] = ()
-    """Those of them that are one person's alone."""
-    reached_by: ClassVar[str] = "address"
-    """What to set so that a person is reached."""
-    default_setting: ClassVar[str]
-    """Where it is written who is asked if a question names nobody."""
-    forms: ClassVar[tuple[RecipientForm, ...]] = ()
-    """Its recipients."""
-    stays: ClassVar[frozenset[str]] = frozenset()
-    """Settings that a running service does not take in."""
-    ways_in: ClassVar[Mapping[str, tuple[str, ...]]] = {}
-    """Settings that may change, but neither come nor go; each with those that go with it then."""
-    doors_standing: ClassVar[tuple[str, ...]] = ()
-    """The names of doors that say in ``/readyz`` how they stand."""
-    door_setting: ClassVar[str | None] = None
-    """What is needed off loopback, if :meth:`is_deaf`."""
-    door_hint: ClassVar[str | None] = None
-    """What is told as not configured then, if that is another setting."""
-
-    # --- Settings -------------------------------------------------------------------------------------------------
-
-    def misfits(self, section: S) -> Iterator[Said]:
-        """What does not fit together."""
-        yield from ()
-
-    def is_deaf(self, section: S) -> bool:
-        """Whether no answer can come in by the vendor, for want of a setting."""
-        return False
-
-    def secrets(self, section: S) -> Iterator[tuple[Place, str, str]]:
-        """What verifies what comes in, with how to mend one that everybody knows."""
-        yield from ()
-
-    def warnings(self, section: S) -> Iterator[str]:
-        """What a working configuration is hardly meant to say."""
-        yield from ()
-
-    def is_rebuilt(self, section: S, changed: Collection[str]) -> bool:
-        """Whether its parts are built anew at a reload, though its own section is as it was; ``changed`` are the
-        others that are not."""
-        return False
-
-    # --- People ---------------------------------------------------------------------------------------------------
-
-    def account_in(self, entry: Any) -> str | None:
-        """The account that an entry of ``people`` names; ``entry`` is a :attr:`person`."""
-        return None
 
     def addresses(
         self, settings: Settings, people: Mapping[str, Person], source: Source | None, known: Known

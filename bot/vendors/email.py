@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field
 
+from bot.config.description import Place, Said, Section
 from bot.config.values import (
     Flag,
     Listed,
@@ -31,9 +32,6 @@ from bot.vendors.description import (
     Hook,
     Inside,
     Known,
-    Place,
-    Said,
-    Section,
     Source,
     Vendor,
 )

@@ -1,27 +1,19 @@
-"""Installed vendors: ours, and those that other distributions bring by the entry point group ``handraise.channels``."""
+"""Installed vendors, as what runs knows them. ``bot.config.installed`` has found them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
+from bot.config.installed import descriptions
 from bot.vendors.description import Vendor
-from core.domain.channels import KnownChannel, know
 from core.errors import ConfigError
-
-GROUP = "handraise.channels"
-OURS = ("slack", "email", "pagerduty")
-"""In the order in which the first that is set up is the default channel."""
 
 
 @cache
 def vendors() -> tuple[Vendor[Any], ...]:
-    """Every vendor, ours first, then the others by name. Raises :class:`ConfigError` for one that can't be used."""
-    found = tuple(_found())
-    know(KnownChannel(one.name, one.how, one.forms) for one in found)
-    return found
+    """Every vendor, ours first, then the others by name. Raises :class:`ConfigError` for one that can't run."""
+    return tuple(map(_running, descriptions()))
 
 
 def vendor(name: str) -> Vendor[Any]:
@@ -29,30 +21,7 @@ def vendor(name: str) -> Vendor[Any]:
     return {one.name: one for one in vendors()}[name]
 
 
-def names() -> tuple[str, ...]:
-    """The names of all channels that could be set up."""
-    return tuple(one.name for one in vendors())
-
-
-def listed(word: str) -> str:
-    """``slack, email or pagerduty``."""
-    *most, last = names()
-    return f"{', '.join(most)} {word} {last}"
-
-
-def _found() -> Iterator[Vendor[Any]]:
-    ours = [EntryPoint(name, f"bot.vendors.{name}:VENDOR", GROUP) for name in OURS]
-    others = sorted(entry_points(group=GROUP), key=lambda point: point.name)
-    taken: set[str] = set()
-    for point in (*ours, *others):
-        try:
-            made = point.load()
-        except (ImportError, AttributeError) as broken:
-            raise ConfigError(f"The channel {point.name} ({point.value}) can't be loaded: {broken}.") from broken
-        if not isinstance(made, Vendor) or made.name != point.name:
-            raise ConfigError(f"The channel {point.name} ({point.value}) is no description of a vendor of that name.")
-        prefixes = {made.name, *(form.prefix for form in made.forms)}
-        if prefixes & taken:
-            raise ConfigError(f"The channel {point.name} ({point.value}) has a name that another one has.")
-        taken |= prefixes
-        yield made
+def _running(found: object) -> Vendor[Any]:
+    if not isinstance(found, Vendor):
+        raise ConfigError(f"The channel {found} is no description of a vendor.")
+    return found

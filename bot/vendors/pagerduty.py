@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from bot.config.description import PersonSection, Place, Said, Section
 from bot.config.values import Flag, HttpUrl, Listed, Mail, Text, Word, between, matching
 from bot.vendors.description import (
     Addresses,
@@ -17,10 +18,6 @@ from bot.vendors.description import (
     Hook,
     Inside,
     Known,
-    PersonSection,
-    Place,
-    Said,
-    Section,
     Source,
     Vendor,
 )

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field
 
+from bot.config.description import PersonSection, Place, Said, Section
 from bot.config.values import Flag, HttpUrl, SlackTeam, Text, matching
-from bot.people.slack_accounts import Accounts, AccountSearch, NoAccounts
 from bot.vendors.description import (
     Addresses,
     Around,
@@ -17,13 +17,10 @@ from bot.vendors.description import (
     Hook,
     Inside,
     Known,
-    PersonSection,
-    Place,
-    Said,
-    Section,
     Source,
     Vendor,
 )
+from bot.vendors.slack_accounts import Accounts, AccountSearch, NoAccounts
 from core.domain.channels import RecipientForm, RecipientKind
 from core.domain.people import Address, Person, Recipient
 

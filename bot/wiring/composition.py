@@ -12,7 +12,8 @@ from pathlib import Path
 import structlog
 
 from bot.callbacks.agents import CallbackAgents
-from bot.config import Settings
+from bot.config.installed import names
+from bot.config.settings import Settings
 from bot.keys import KeyRing, root_key
 from bot.observability.heartbeat import Heartbeat
 from bot.observability.observer import ServiceObserver
@@ -21,7 +22,6 @@ from bot.observability.tracing import NO_TRACING, Tracing
 from bot.openid.provider import providers_of
 from bot.people.directory import Directory
 from bot.vendors.description import Around, Inside
-from bot.vendors.installed import names
 from bot.web.api.auth import AskingServices, IntentServices, RunningServices, Services
 from bot.web.monitoring import Scrape
 from bot.web.pages.cookies import Seal

@@ -18,10 +18,10 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from bot.config import Settings
 from bot.config.changes import Changes, changes_between
 from bot.config.loading import check_hashes
 from bot.config.losses import ReloadLosesAccess, losses
+from bot.config.settings import Settings
 from bot.keys import KeyRing
 from bot.people.directory import Directory
 from bot.vendors.description import Door, Handover, Inside

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from bot.config import Settings
+from bot.config.settings import Settings
 from core.errors import ConfigError
 from core.work.presence import since_start
 

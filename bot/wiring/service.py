@@ -10,8 +10,8 @@ from datetime import datetime, timedelta
 import structlog
 from fastapi import APIRouter
 
-from bot.config import Settings
 from bot.config.loading import not_configured
+from bot.config.settings import Settings
 from bot.keys import REFRESH, KeyRing
 from bot.observability.heartbeat import Heartbeat
 from bot.web.api.auth import Services

@@ -6,9 +6,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bot.config import Settings
-from bot.vendors.description import Around, Inside, Section, Source, Vendor
-from bot.vendors.installed import names, vendors
+from bot.config.description import Section
+from bot.config.installed import names
+from bot.config.settings import Settings
+from bot.vendors.description import Around, Inside, Source, Vendor
+from bot.vendors.installed import vendors
 from bot.web.hooks import Doors
 from core.ports import Channel
 

@@ -18,8 +18,8 @@ from enum import StrEnum
 
 from pydantic import JsonValue
 
+from core.domain import iban
 from core.domain.people import read_mail_address
-from core.domain.redaction.patterns import ibans
 
 
 class KnownKind(StrEnum):
@@ -136,7 +136,7 @@ def fits(kind: KnownKind, text: str) -> bool:
 def is_iban(text: str) -> bool:
     """In one piece or in groups, with the right checksum and the length for its country."""
     written = " ".join(text.split())
-    return [(span.start, span.end) for span in ibans(written)] == [(0, len(written))]
+    return list(iban.places(written)) == [(0, len(written))]
 
 
 def _is_plain_text(described: Mapping[str, JsonValue]) -> bool:

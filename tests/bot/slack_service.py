@@ -18,7 +18,7 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from bot.callbacks.agents import CallbackAgents
-from bot.config import Settings
+from bot.config.settings import Settings
 from bot.inbound.slack.app import SlackApp, add_sockets, build_slack_app
 from bot.inbound.slack.outcomes import SaidPrivately
 from bot.inbound.slack.sockets import MOST_SOCKETS, SOCKETS, SOCKETS_OF_ONE, SocketTiming

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.config import Settings, find_file, load
+from bot.config.loading import find_file, load
 from bot.config.problems import InvalidConfiguration
+from bot.config.settings import Settings
 from bot.vendors.pagerduty import own_routing_keys
 from core.domain.engagement import EngagementThresholds
 from core.domain.people import Role

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from bot.config import Settings
 from bot.config.changes import changes_between
+from bot.config.settings import Settings
 
 SLACK = {"bot_token": "xoxb-1", "signing_secret": "s1"}
 MAIL = {"smtp_url": "smtp://u:hunter2@h", "from": "h@example.com", "inbound_secret": "i1"}

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.config import Settings, load
+from bot.config.loading import load
+from bot.config.settings import Settings
 from core.domain.redaction.kinds import FindingKind
 from core.domain.redaction.redaction import PAGE, Policy
 from core.engine.quotas import Quota

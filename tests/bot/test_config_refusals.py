@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import settings as effort
 from hypothesis import strategies as st
 
-from bot.config import Settings, load
 from bot.config.known import TREE, Node
+from bot.config.loading import load
 from bot.config.problems import ConfigProblem, InvalidConfiguration
+from bot.config.settings import Settings
 
 Reads = Callable[..., Settings]
 

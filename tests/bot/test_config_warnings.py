@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from bot.config import Settings
 from bot.config.loading import not_configured, warnings_about
+from bot.config.settings import Settings
 from tests import preloaded
 
 PAGER = {"routing_key": "R0000000000000000000000000000000", "api_token": "u+token-not-to-be-told"}

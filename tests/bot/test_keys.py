@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from standardwebhooks import Webhook
 
-from bot.config import Settings
+from bot.config.settings import Settings
 from bot.keys import key_file, new_api_key, root_key, same
 from core.domain.root_key import RootKey
 from core.errors import ConfigError

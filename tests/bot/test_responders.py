@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import pytest
 
-from bot.config import Settings
+from bot.config.settings import Settings
 from bot.people.directory import Directory
-from bot.people.slack_accounts import NoAccounts
 from bot.vendors.slack import SlackAccounts
+from bot.vendors.slack_accounts import NoAccounts
 from core.domain.people import Actor, Address, Role
 from core.engine.recipients import GONE, NOT_ALLOWED, no_longer_asked
 from core.errors import InvalidRecipient

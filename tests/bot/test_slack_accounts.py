@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from bot.people.slack_accounts import AccountSearch
 from bot.sandbox.serving import serving
+from bot.vendors.slack_accounts import AccountSearch
 from channels.slack.client import web_client
 from channels.slack.people import SlackPeople
 from tests.channels.slack.slack_examples import HandClock

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bot.config import Settings
+from bot.config.settings import Settings
 from bot.people.directory import Directory
 from core.domain.answers import GivenAnswer
 from core.domain.machine import decide

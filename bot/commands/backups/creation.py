@@ -26,8 +26,8 @@ from handraise.cli.progress import BYTES, Begin
 
 from bot.commands.backups import dumps, manifest, trail
 from bot.commands.backups.manifest import Manifest
-from bot.config import Settings
 from bot.config.loading import settings_and_folder
+from bot.config.settings import Settings
 from bot.keys import key_file, root_key
 from bot.wiring.roles import archive_place
 from core.database.database import open_database

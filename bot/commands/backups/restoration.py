@@ -19,8 +19,8 @@ from handraise.cli.progress import BYTES, Begin
 from bot.commands.backups import dumps, manifest, trail
 from bot.commands.backups.creation import sqlite_file
 from bot.commands.backups.manifest import Manifest
-from bot.config import Settings
 from bot.config.loading import settings_and_folder
+from bot.config.settings import Settings
 from bot.keys import key_file, root_key
 from bot.wiring.roles import archive_place
 from core.audit.check import Checked

@@ -9,7 +9,8 @@ from typing import Any
 
 import yaml
 
-from bot.config import Settings, load
+from bot.config.loading import load
+from bot.config.settings import Settings
 from core.errors import ConfigError
 
 AGENT_KEY = "agent-key-of-the-tests"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.config import Settings
+from bot.config.settings import Settings
 from bot.doctor.examination import Examination, HostMachine, examine
 from bot.doctor.findings import Finding, Severity, fault, ok, quoted, some, worst
 from channels.email.authentication import LastReply

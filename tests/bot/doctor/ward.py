@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from bot.config import Settings
 from bot.config.loading import settings_of, without_nulls
+from bot.config.settings import Settings
 from bot.doctor.checks import CHECKS
 from bot.doctor.examination import Examination, HostMachine
 from bot.doctor.findings import Finding

@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from bot.config import load
+from bot.config.loading import load
 from bot.sandbox.slack.world import Message
 from bot.sandbox.vendor import YOU
 from bot.sandbox.world import SandboxAddress, World

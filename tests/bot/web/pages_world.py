@@ -20,7 +20,7 @@ from handraise_testing.database import lay_down
 from starlette.types import ASGIApp
 
 from bot.app import build_app
-from bot.config import load
+from bot.config.loading import load
 from bot.front.limits import SizeLimit
 from bot.sandbox.serving import serving
 from bot.web import errors

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bot.config import Settings
+from bot.config.settings import Settings
 from bot.people.directory import Directory
 from core.domain.policy import ResolvedPolicy
 from core.domain.request import AskRequest

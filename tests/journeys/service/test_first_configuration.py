@@ -20,8 +20,8 @@ from handraise.cli.app import app
 from typer.testing import CliRunner, Result
 
 from bot.commands import making_configuration
-from bot.config import load
 from bot.config.known import TREE
+from bot.config.loading import load
 from bot.config.problems import InvalidConfiguration
 from bot.sandbox.serving import loopback_client
 from core.domain.root_key import RootKey

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from bot.config import load
+from bot.config.loading import load
 from bot.sandbox.serving import serving
 from core.errors import ConfigError
 from tests.clock import ManualClock

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from bot.config import Settings, load
+from bot.config.loading import load
+from bot.config.settings import Settings
 from bot.wiring.roles import archive_folder
 from core.errors import ConfigError
 from tests.cli import handraise

@@ -11,7 +11,7 @@ import httpx
 import pytest
 from standardwebhooks import Webhook
 
-from bot.config import load
+from bot.config.loading import load
 from core.domain.tokens import TokenPurpose
 from core.errors import ConfigError
 from core.store import tokens

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from bot.people.slack_accounts import AccountSearch
 from bot.sandbox.slack.faults import DropAfterStoring
 from bot.sandbox.slack.world import Message
 from bot.vendors.slack import SlackSource
+from bot.vendors.slack_accounts import AccountSearch
 from tests.vendors.slack import shown
 from tests.vendors.slack_faults import SaysNo
 from tests.world import CHANNEL, World, config, running

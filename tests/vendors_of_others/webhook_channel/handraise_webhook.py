@@ -5,8 +5,9 @@ import json
 
 from pydantic import Field
 
+from bot.config.description import PersonSection, Section
 from bot.config.values import HttpUrl, Text
-from bot.vendors.description import Addresses, Door, Hook, PersonSection, Section, Vendor
+from bot.vendors.description import Addresses, Door, Hook, Vendor
 from channels import http
 from core.domain.channels import RecipientForm
 from core.domain.people import Address
