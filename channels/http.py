@@ -9,7 +9,7 @@ Source: facts on channels §F, "Outbound"; RFC 9110 §10.2.3 (Retry-After), §15
 from __future__ import annotations
 
 import ssl
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from enum import Enum, auto
@@ -88,6 +88,24 @@ def verdict_on(status: int) -> Verdict:
 def failure(error: Exception) -> tuple[Verdict, str]:
     """What an exception out of :data:`CAUGHT` means, and its stable code."""
     return next((verdict, reason) for kind, verdict, reason in FAILURES if isinstance(error, kind))
+
+
+async def post(
+    client: httpx.AsyncClient,
+    url: str,
+    body: bytes,
+    receipt: Receipt,
+    repeats: Repeats,
+    now: Callable[[], datetime],
+    headers: Mapping[str, str] | None = None,
+) -> Delivery:
+    """One try to deliver a JSON text; ``receipt`` is the message's own if it is accepted."""
+    try:
+        sent = {"Content-Type": "application/json", **(headers or {})}
+        response = await client.post(url, content=body, headers=sent)
+    except CAUGHT as error:
+        return failed(error, repeats)
+    return answered(response, receipt, repeats, now())
 
 
 def answered(response: httpx.Response, receipt: Receipt, repeats: Repeats, now: datetime) -> Delivery:

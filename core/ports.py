@@ -119,34 +119,37 @@ class Sending:
 
 
 class Channel(Protocol):
-    """A way to reach people. ``name`` is the ``channel_hint`` it answers to."""
+    """A way to reach people. ``name`` is the ``channel_hint`` it answers to.
+
+    A class that inherits from it says only what differs: as it stands here, messages are sent, and left as they are.
+    """
 
     name: str
-    lanes: int
+    lanes: int = 4
     """How many sends may be under way at once."""
-    lane_width: int | None
+    lane_width: int | None = None
     """How many of them to one place; ``None`` if all places share them (``core/delivery/turns.py``)."""
-    withdraws: bool
+    withdraws: bool = False
     """Whether an ended question's messages can be changed or taken back."""
-    tells_endings: bool
+    tells_endings: bool = False
     """Whether somebody is told there, by one more message, how a question ended that nothing there says of."""
-    follows_up: bool
+    follows_up: bool = False
     """Whether a reminder is joined to what was sent before (:attr:`Sending.earlier`)."""
-    reaches_one_person: bool
+    reaches_one_person: bool = True
     """Whether a message to somebody reaches them, and not whoever is on call."""
-    takes_replies: bool
+    takes_replies: bool = False
     """Whether a message can be replied to at an address of its own (``Links.reply_token``)."""
 
     async def send(self, notice: Notice, to: Address, sending: Sending) -> Delivery: ...
 
     def cut(self, notice: Notice) -> Cut:
         """What of the agent's words is left out of what it sends. It goes by these words alone, so that it is the same
-        when it is sent and when an answer comes in."""
-        ...
+        when it is sent and when an answer comes in. As it stands here, the question alone is shown."""
+        return Cut.WORDS if notice.context else Cut.NOTHING if notice.action is None else Cut.ACTION
 
     async def withdraw(self, ending: Ending, receipt: Receipt, sending: Sending) -> Delivery:
         """Show everybody how it ended, at the message that ``receipt`` names."""
-        ...
+        return Refused("not_withdrawn", RefusalCause.MESSAGE)
 
     async def recover(self, ref: str, to: Address, sending: Sending) -> Delivery | Unconfirmed:
         """What an earlier, doubtful try of a notice has left at ``to``; sends nothing.
@@ -154,7 +157,7 @@ class Channel(Protocol):
         ``Delivered`` with the message's receipt, ``Refused`` if there is nothing, ``Unconfirmed`` if there is no
         telling: asked once the question has ended, so that nothing is left behind that still asks.
         """
-        ...
+        return Refused("not_found", RefusalCause.MESSAGE)
 
     async def tell(self, message: Message, to: Address, sending: Sending) -> Delivery: ...
 

@@ -26,15 +26,13 @@ READS = "what one vendor's description asks the vendor for, kept for the directo
 ELSEWHERE = {
     "bot/cli.py": SET_UP,
     "bot/commands/channels.py": SET_UP,
-    "bot/commands/doctor.py": EXAMPLE,
     "bot/commands/configuration.py": SET_UP,
     "bot/commands/making_configuration.py": SET_UP,
+    "bot/config/catalogue.py": "the list of ours, in the order in which the first that is set up is the default",
     "bot/config/fitting.py": SIGN_IN,
     "bot/config/people_and_keys.py": SIGN_IN,
     "bot/config/settings.py": SIGN_IN,
     "bot/config/values.py": SIGN_IN,
-    "bot/doctor/people_reach.py": EXAMPLE,
-    "bot/doctor/configuration.py": EXAMPLE,
     "bot/doctor/pager.py": DOCTOR,
     "bot/doctor/slack.py": DOCTOR,
     "bot/observability/telemetry.py": "the loggers of a vendor's library, and the help text of a metric",
@@ -50,8 +48,6 @@ ELSEWHERE = {
     "core/domain/redaction/patterns.py": "the form of a secret, and the address that one is part of",
     "core/engine/planning.py": EXAMPLE,
     "core/store/inspection.py": "the marks that PagerDuty's door leaves, for doctor",
-    "sdk/handraise/cli/ask.py": EXAMPLE,
-    "sdk/handraise/cli/card.py": "the SDK imports nothing of the service: how a channel is called for people",
 }
 """File: the reason."""
 

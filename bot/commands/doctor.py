@@ -39,7 +39,7 @@ def doctor(
         str | None,
         typer.Option("--send", metavar="WHO", help="Ask this person a test question and wait; checks nothing else."),
     ] = None,
-    channel: Annotated[str | None, typer.Option("--channel", help="With --send: slack, email or pagerduty.")] = None,
+    channel: Annotated[str | None, typer.Option("--channel", help="With --send: the name of the channel.")] = None,
 ) -> None:
     """Check that everything works, and say what to do if it does not. Changes nothing; exit status 1 at a fault.
 

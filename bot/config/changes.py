@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from bot.config.installed import description, names
+from bot.config.catalogue import description, names
 from bot.config.known import Path, is_secret, written
 from bot.config.settings import Settings
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 
-from bot.config.installed import description, descriptions, names
+from bot.config.catalogue import description, descriptions, names
 from bot.config.known import Path, written
 from bot.config.published import is_off_loopback, weak_secrets
 from bot.config.settings import Settings, leads_here

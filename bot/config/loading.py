@@ -21,8 +21,8 @@ from pydantic import ValidationError
 from pydantic_settings import EnvSettingsSource
 
 from bot.config import known
+from bot.config.catalogue import description, descriptions, listed, names
 from bot.config.fitting import misfits
-from bot.config.installed import description, descriptions, listed, names
 from bot.config.known import TREE, Node, pattern
 from bot.config.problems import ConfigProblem, InvalidConfiguration, kind_of
 from bot.config.published import is_off_loopback, weak_secrets, why_weak

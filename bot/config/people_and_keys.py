@@ -10,9 +10,9 @@ from zoneinfo import ZoneInfo
 
 from pydantic import Field
 
-from bot.config.description import PersonSection, Section
-from bot.config.installed import descriptions
+from bot.config.catalogue import descriptions
 from bot.config.rules import QuotaEntry
+from bot.config.sections import PersonSection, Section
 from bot.config.values import (
     Flag,
     GroupName,

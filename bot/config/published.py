@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path as File
 from typing import TYPE_CHECKING
 
-from bot.config.installed import description
+from bot.config.catalogue import description
 from core.domain.root_key import RootKey
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BeforeValidator, Field, create_model
 
-from bot.config.description import Section
-from bot.config.installed import names
+from bot.config.catalogue import names
+from bot.config.sections import Section
 from bot.config.values import Listed, OwnPattern, Text, Word, between, one_or_several
 from core.domain.redaction.finders import TextFinder, TreeFinder
 from core.domain.redaction.kinds import FindingKind, SensitiveNames

@@ -14,10 +14,10 @@ from urllib.parse import urlsplit
 from pydantic import Field, create_model
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from bot.config.description import S, Section
-from bot.config.installed import descriptions, names
+from bot.config.catalogue import descriptions, names
 from bot.config.people_and_keys import Answers, ApiKey, PersonEntry, Recipients, SignInSettings
 from bot.config.rules import QuotaEntry, RedactionSettings
+from bot.config.sections import S, Section
 from bot.config.values import (
     A_YEAR,
     DatabaseUrl,

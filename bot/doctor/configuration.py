@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from bot.config.catalogue import listed
 from bot.config.known import written
 from bot.config.loading import find_file, load
 from bot.config.problems import ConfigProblem, InvalidConfiguration
@@ -50,7 +51,7 @@ def _weak(settings: Settings) -> Sequence[Finding]:
 def _channels(settings: Settings) -> Sequence[Finding]:
     if not settings.channels:
         found = "no channel is set up: nobody is asked anywhere but on the pages"
-        return [warning(SUBJECT, found, "Set up slack, email or pagerduty in handraise.yaml.")]
+        return [warning(SUBJECT, found, f"Set up {listed('or')} in handraise.yaml.")]
     if not any("agent" in key.roles or "admin" in key.roles for key in settings.api_keys):
         return [ok(SUBJECT, f"channels: {some(settings.channels)}; no key of an agent stands in the file")]
     return [ok(SUBJECT, f"channels: {some(settings.channels)}")]

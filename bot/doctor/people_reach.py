@@ -15,7 +15,7 @@ from bot.doctor.findings import Finding, fault, ok, some, warning
 from bot.doctor.network import Unreached
 from bot.people.directory import Directory
 from bot.vendors.installed import vendor, vendors
-from core.domain.channels import RecipientKind
+from core.domain.channels import RecipientKind, recipient_forms
 from core.domain.people import parse_recipient
 
 PEOPLE, LADDER, DEFAULT = "people", "people.ladder", "people.default"
@@ -109,13 +109,13 @@ async def alerts(examined: Examination) -> Sequence[Finding]:
     settings = examined.settings
     if not settings.alerts.notify:
         found = "nobody is told if a channel is shut or a callback is given up"
-        return [warning(ALERTS, found, 'Set alerts.notify, such as [ops@example.com, "slack:C0123456789"].')]
+        return [warning(ALERTS, found, "Set alerts.notify, such as [ops@example.com].")]
     people: Directory = directory_of(settings)
     lost = [
         one for one in settings.alerts.notify if not any(reaches(people, one, channel) for channel in settings.channels)
     ]
     if lost:
-        mend = "Correct alerts.notify: people by e-mail, group:NAME, slack:C…, email:…, pagerduty:NAME."
+        mend = f"Correct alerts.notify. Each is {recipient_forms()}."
         return [fault(ALERTS, f"{some(lost)} is reached on no channel", mend)]
     return [ok(ALERTS, f"{some(settings.alerts.notify)} would be told")]
 

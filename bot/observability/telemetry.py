@@ -24,7 +24,7 @@ import structlog
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from structlog.typing import ExcInfo
 
-from bot.config.installed import names
+from bot.config.catalogue import names
 from bot.config.settings import LogFormat, LogLevel
 from bot.vendors.installed import vendors
 from core.domain.suspension import CLOSED

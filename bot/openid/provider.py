@@ -21,7 +21,7 @@ from urllib.parse import quote_plus, urlsplit
 
 import httpx
 
-from bot.config import Settings
+from bot.config.settings import Settings
 from bot.openid.registration import Claims, Expected, ProviderFailure, Registration
 from channels.http import CAUGHT, client
 from core.ports import Clock

@@ -1,6 +1,6 @@
 """A vendor's description: everything that the rest of the service has to know of one way to reach people.
 
-``bot.config.description`` has what the configuration knows; what runs is added here. A vendor is a subclass of
+``bot.config.sections`` has what the configuration knows; what runs is added here. A vendor is a subclass of
 :class:`Vendor` with one instance. What it does not say is left to the defaults. It is loaded whenever the configuration
 is read, so it imports its libraries where it needs them.
 
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from pydantic import JsonValue
 
-from bot.config.description import Description, S
+from bot.config.sections import Description, S
 from core.domain.answers import GivenAnswer
 from core.domain.people import Actor, Address, Person, Recipient
 from core.domain.suspension import Suspension, Via
@@ -104,6 +104,24 @@ class Addresses:
     def surely_asks(self, recipient: Recipient) -> bool:
         """Whether a message to ``recipient`` reaches whom it means, and not only whoever is on call."""
         return True
+
+
+class NamedAccounts(Addresses):
+    """People by the accounts that the directory has for them."""
+
+    def __init__(self, channel: str, people: Iterable[Person]) -> None:
+        self._channel = channel
+        self._identities = {account: one.email for one in people if (account := one.account_on(channel)) is not None}
+
+    def of_person(self, identity: str, person: Person | None, mailbox: str) -> Address | None:
+        account = None if person is None else person.account_on(self._channel)
+        return None if account is None else Address(self._channel, account, identity)
+
+    def at(self, value: str) -> Address | None:
+        return Address(self._channel, value, self.identity_at(value))
+
+    def identity_at(self, value: str) -> str | None:
+        return self._identities.get(value)
 
 
 class Source:
@@ -254,8 +272,8 @@ class Vendor(Description[S]):
         self, settings: Settings, people: Mapping[str, Person], source: Source | None, known: Known
     ) -> Addresses:
         """``people`` are those of the directory by identity. Without the section there is no channel, yet its
-        recipients are understood."""
-        return Addresses()
+        recipients are understood. As it stands here, people are where :attr:`account` says."""
+        return NamedAccounts(self.name, people.values())
 
     # --- What runs ------------------------------------------------------------------------------------------------
 

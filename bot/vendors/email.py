@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field
 
-from bot.config.description import Place, Said, Section
+from bot.config.sections import Place, Said, Section
 from bot.config.values import (
     Flag,
     Listed,

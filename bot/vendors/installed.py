@@ -1,11 +1,11 @@
-"""Installed vendors, as what runs knows them. ``bot.config.installed`` has found them."""
+"""Installed vendors, as what runs knows them. ``bot.config.catalogue`` has found them."""
 
 from __future__ import annotations
 
 from functools import cache
 from typing import Any
 
-from bot.config.installed import descriptions
+from bot.config.catalogue import descriptions
 from bot.vendors.description import Vendor
 from core.errors import ConfigError
 

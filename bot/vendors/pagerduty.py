@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from bot.config.description import PersonSection, Place, Said, Section
+from bot.config.sections import PersonSection, Place, Said, Section
 from bot.config.values import Flag, HttpUrl, Listed, Mail, Text, Word, between, matching
 from bot.vendors.description import (
     Addresses,
@@ -216,6 +216,7 @@ class PagerDutyVendor(Vendor[PagerDuty]):
     section = PagerDuty
     needed = "routing_key"
     person = PagerDutyPerson
+    account = "pagerduty_user_id"
     unique = ("pagerduty_routing_key", "pagerduty_user_id")
     reached_by = "pagerduty_routing_key (or pagerduty.routing_key)"
     default_setting = "pagerduty.routing_key"
@@ -251,9 +252,6 @@ class PagerDutyVendor(Vendor[PagerDuty]):
     def is_rebuilt(self, section: PagerDuty, changed: Collection[str]) -> bool:
         """Its parts know people."""
         return "people" in changed
-
-    def account_in(self, entry: PagerDutyPerson) -> str | None:
-        return entry.pagerduty_user_id
 
     def addresses(
         self, settings: Settings, people: Mapping[str, Person], source: Source | None, known: Known

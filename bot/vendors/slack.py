@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field
 
-from bot.config.description import PersonSection, Place, Said, Section
+from bot.config.sections import PersonSection, Place, Said, Section
 from bot.config.values import Flag, HttpUrl, SlackTeam, Text, matching
 from bot.vendors.description import (
     Addresses,
@@ -204,6 +204,7 @@ class SlackVendor(Vendor[Slack]):
     section = Slack
     needed = "bot_token"
     person = SlackPerson
+    account = "slack_user_id"
     unique = ("slack_user_id",)
     reached_by = "slack_user_id"
     default_setting = "slack.default_channel"
@@ -219,9 +220,6 @@ class SlackVendor(Vendor[Slack]):
     def secrets(self, section: Slack) -> Iterator[tuple[Place, str, str]]:
         if section.signing_secret is not None:
             yield ("signing_secret",), section.signing_secret, "take the one that the vendor shows"
-
-    def account_in(self, entry: SlackPerson) -> str | None:
-        return entry.slack_user_id
 
     def addresses(
         self, settings: Settings, people: Mapping[str, Person], source: Source | None, known: Known

@@ -12,7 +12,7 @@ from pathlib import Path
 import structlog
 
 from bot.callbacks.agents import CallbackAgents
-from bot.config.installed import names
+from bot.config.catalogue import names
 from bot.config.settings import Settings
 from bot.keys import KeyRing, root_key
 from bot.observability.heartbeat import Heartbeat

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bot.config.description import Section
-from bot.config.installed import names
+from bot.config.catalogue import names
+from bot.config.sections import Section
 from bot.config.settings import Settings
 from bot.vendors.description import Around, Inside, Source, Vendor
 from bot.vendors.installed import vendors

@@ -145,7 +145,7 @@ MESSAGES: Mapping[str, Message] = {
         Purpose.TOO_LATE,
         _ABOUT,
         "Too late: your reply was not recorded.\n\n"
-        "Answered “Deny refund” by bob@example.com via slack, 2026-11-21 11:31 CET (10:31 UTC).",
+        "Answered “Deny refund” by bob@example.com via Slack, 2026-11-21 11:31 CET (10:31 UTC).",
         ref=FIRST.ref,
     ),
     "clarified": Message(
@@ -160,7 +160,7 @@ MESSAGES: Mapping[str, Message] = {
     "ended": Message(
         Purpose.ENDED,
         _ABOUT,
-        "Answered “Deny refund” by bob@example.com via slack, 2026-11-21 11:31 CET (10:31 UTC). "
+        "Answered “Deny refund” by bob@example.com via Slack, 2026-11-21 11:31 CET (10:31 UTC). "
         "No answer is needed any more. The agent has been told.",
         FIRST.links.best,
         FIRST.ref,

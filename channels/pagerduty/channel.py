@@ -231,13 +231,9 @@ class PagerDutyChannel:
         sending: Sending,
         repeats: http.Repeats = http.Repeats.COLLAPSE,
     ) -> Delivery:
-        headers = {"Content-Type": "application/json"}
-        try:
-            response = await self._client.post(self._url, content=render.encode(event), headers=headers)
-        except http.CAUGHT as error:
-            return self._patiently(http.failed(error, repeats), sending)
-        receipt = {"dedup_key": key, "service": service}
-        return self._patiently(http.answered(response, receipt, repeats, self._clock.now()), sending)
+        body, receipt = render.encode(event), {"dedup_key": key, "service": service}
+        outcome = await http.post(self._client, self._url, body, receipt, repeats, self._clock.now)
+        return self._patiently(outcome, sending)
 
     def _patiently(self, outcome: Delivery, sending: Sending) -> Delivery:
         """``outcome`` with the wait for this try, or a longer one if PagerDuty names it."""

@@ -1,6 +1,6 @@
 """Channels as core knows them: their names, the words for them, and what their recipients look like.
 
-Core knows no vendor. The composition root says which channels there are (``bot/vendors/installed.py``), once and before
+Core knows no vendor. The composition root says which channels there are (``bot/config/catalogue.py``), once and before
 any reference is read.
 """
 
@@ -38,9 +38,11 @@ class RecipientForm:
 
 @dataclass(frozen=True, slots=True)
 class KnownChannel:
-    """One channel. ``how`` says in a sentence by which way somebody is asked: ``on Slack``."""
+    """One channel. ``display`` is how people call it: ``Slack``. ``how`` says in a sentence by which way somebody is
+    asked: ``on Slack``."""
 
     name: str
+    display: str
     how: str
     forms: tuple[RecipientForm, ...] = ()
 
@@ -72,6 +74,17 @@ def recipient_forms() -> str:
     """Every form that a reference may have, for people."""
     *most, last = ("a person's e-mail", "group:NAME", *(form.shown for form in _forms.values()))
     return f"{', '.join(most)} or {last}"
+
+
+def names() -> dict[str, str]:
+    """How people call each channel."""
+    return {one.name: one.display for one in _known.values()}
+
+
+def called(channel: str) -> str:
+    """``Slack``: how people call a channel, or another way to answer."""
+    known = _known.get(channel)
+    return channel if known is None else known.display
 
 
 def told_how(channel: str) -> str:

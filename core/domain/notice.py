@@ -16,6 +16,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from core.domain.action import ShownAction, shown_action
+from core.domain.channels import called
 from core.domain.earlier_answers import shown
 from core.domain.quorum import responders
 from core.domain.silence import Silence, silence_of, what_silence_means
@@ -187,11 +188,16 @@ class Ending:
         when = told_at(self.at, self.zone)
         match self.resolution:
             case Status.RESPONDED:
-                return f"Answered “{self.answer}” by {self.by} via {self.channel}, {when}."
+                return f"Answered “{self.answer}” by {self.by} via {self.way}, {when}."
             case Status.CANCELLED:
                 return f"Cancelled by {self.by}, {when}. No answer is needed any more."
             case _:
                 return f"{self._who_answered} by {when}. {self.silence}"
+
+    @property
+    def way(self) -> str:
+        """By which way the answer came, as people call it; empty if there is none."""
+        return called(self.channel or "")
 
     @property
     def silence(self) -> str:

@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 from pydantic import JsonValue
 
 from core.domain import quorum
-from core.domain.channels import RecipientKind, told_how
+from core.domain.channels import RecipientKind, called, told_how
 from core.domain.people import parse_recipient
 from core.domain.suspension import (
     ActionReport,
@@ -163,7 +163,7 @@ def told_via(via: Via) -> str:
         ("delivery", via.delivery_id),
         ("session", via.session),
     )
-    return ", ".join((f"by {via.channel}", *(f"{name} {value}" for name, value in named if value)))
+    return ", ".join((f"by {called(via.channel)}", *(f"{name} {value}" for name, value in named if value)))
 
 
 _CAME_OF_IT: Mapping[ActionStatus, str] = {ActionStatus.DONE: "Done", ActionStatus.FAILED: "Failed"}

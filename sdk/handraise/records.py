@@ -364,7 +364,8 @@ class EarlierAnswer(Received):
 
 class ShownNotice(Received):
     """What people are shown of a question, redacted. ``url`` is its page, ``ladder`` every attempt as it was planned,
-    ``people`` the names of those whom the question names, by e-mail. ``silence`` says what happens if nobody answers.
+    ``people`` the names of those whom the question names, by e-mail, and ``channels`` how people call each channel.
+    ``silence`` says what happens if nobody answers.
     ``action`` has a ``heading`` and a ``text``, and ``hidden`` if a part of it is redacted. ``earlier_answers`` are
     those of the last 30 days to the same action.
     """
@@ -379,6 +380,7 @@ class ShownNotice(Received):
     url: str | None = None
     ladder: tuple[PlannedAttempt, ...] = ()
     people: Mapping[str, str] = Field(default_factory=dict)
+    channels: Mapping[str, str] = Field(default_factory=dict)
 
 
 class CallbackRecord(Received):

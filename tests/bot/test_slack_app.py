@@ -41,7 +41,7 @@ async def test_a_click_answers_and_the_message_says_so(service: SlackService) ->
     record = await service.record(asked)
     assert record.ended is not None
     assert (record.ended.value, record.ended.by, record.ended.channel) == ("approve", "alice@example.com", "slack")
-    edited = await service.sandbox.expect_message("Answered “Approve refund” by alice@example.com via slack")
+    edited = await service.sandbox.expect_message("Answered “Approve refund” by alice@example.com via Slack")
     assert edited is message
     assert message.button("ans:0") is None
 
@@ -93,7 +93,7 @@ async def test_the_second_person_is_told_who_was_first_and_the_first_answer_stan
     await service.sandbox.click("U1", message, "ans:0")
     await service.sandbox.click("U2", message, "ans:1")
     note = await service.sandbox.expect_private("U2", "This question is no longer open.")
-    assert "Answered “Approve refund” by alice@example.com via slack, 2026-03-24 09:00 UTC." in shown(note)
+    assert "Answered “Approve refund” by alice@example.com via Slack, 2026-03-24 09:00 UTC." in shown(note)
     assert await service.answered(asked) == "approve"
 
 

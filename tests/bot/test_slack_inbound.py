@@ -116,7 +116,7 @@ async def test_the_same_person_choosing_otherwise_is_told_what_they_chose_and_wh
     service.clock.advance(minutes=5)
     await service.sandbox.click("U1", message, "ans:1")
     note = await service.sandbox.expect_private("U1", "no longer open")
-    assert "Answered “Approve refund” by alice@example.com via slack, 2026-03-24 09:00 UTC." in shown(note)
+    assert "Answered “Approve refund” by alice@example.com via Slack, 2026-03-24 09:00 UTC." in shown(note)
     assert await service.answered(asked) == "approve"
 
 
@@ -127,7 +127,7 @@ async def test_two_people_press_different_buttons_at_once_one_wins_and_both_see_
     ended = (await service.record(asked)).ended
     assert ended is not None
     winner, label = ended.by, {"approve": "Approve refund", "deny": "Deny refund"}[str(ended.value)]
-    told = f"Answered “{label}” by {winner} via slack"
+    told = f"Answered “{label}” by {winner} via Slack"
     await service.sandbox.expect_message(told)
     loser = "U2" if winner == "alice@example.com" else "U1"
     assert told in shown(await service.sandbox.expect_private(loser, "no longer open"))
@@ -353,7 +353,7 @@ async def test_a_reply_answers_a_text_question_where_that_was_opted_in(tmp_path:
         text = "v1 &lt;b&gt; &amp; see <https://x.example/a?b=1|x.example>"
         assert (await say(service.sandbox, "U1", "C1", text, message)).status_code == 200
         assert await service.answered(asked) == "v1 <b> & see https://x.example/a?b=1"
-        await service.sandbox.expect_message("by alice@example.com via slack")
+        await service.sandbox.expect_message("by alice@example.com via Slack")
 
 
 async def test_a_reply_to_a_choice_is_no_answer_even_where_texts_are(tmp_path: Path, slack_mode: Mode) -> None:

@@ -65,7 +65,7 @@ def slow_commit(service: SlackService) -> Iterator[None]:
 
 async def said_to_all(service: SlackService) -> None:
     """Return when the answer is committed: who waits for that longer than Slack does is told so, and goes on."""
-    await service.sandbox.expect_message("Answered “Approve refund” by alice@example.com via slack")
+    await service.sandbox.expect_message("Answered “Approve refund” by alice@example.com via Slack")
 
 
 async def a_message(service: SlackService) -> Message:

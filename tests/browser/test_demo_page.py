@@ -75,7 +75,7 @@ async def test_a_click_in_slack_edits_the_message_and_resumes_the_agent(page: Pa
 
     await message.get_by_role("button", name="Approve refund").click()
 
-    await expect(message).to_contain_text("Answered “Approve refund” by you@example.com via slack")
+    await expect(message).to_contain_text("Answered “Approve refund” by you@example.com via Slack")
     await expect(message).to_contain_text("(edited)")
     await expect(message.get_by_role("button")).to_have_count(0)
     await expect(page.locator(".card")).to_contain_text('resumed with "approve" by you via slack')

@@ -140,6 +140,15 @@ async def test_a_question_goes_out_by_it_and_an_answer_comes_in_by_its_door(
         ), record
         page = await http.get(posted["page"])
         assert page.status_code == 200
+        assert "via the chat" in page.text
+        shown, happened = [
+            (await asyncio.to_thread(command, one, asked["ref"], **speaking(service))).stdout
+            for one in ("show", "timeline")
+        ]
+        assert "by the chat" in shown
+        assert "via the chat" in shown
+        assert "delivery via the chat" in happened
+        assert "(by the chat)" in happened
 
 
 async def test_redactions_default_counts_there_and_its_own_policy_is_a_setting(
@@ -157,8 +166,13 @@ async def test_redactions_default_counts_there_and_its_own_policy_is_a_setting(
             assert ("hunter2" in shown) == bool(more)
 
 
-def command(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "handraise", *arguments], capture_output=True, text=True, check=False)
+def command(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    given = [sys.executable, "-m", "handraise", *arguments]
+    return subprocess.run(given, capture_output=True, text=True, check=False, env=os.environ | environment)
+
+
+def speaking(service: ServiceProcess) -> dict[str, str]:
+    return {"HANDRAISE_URL": service.url, "HANDRAISE_API_KEY": KEYS["agent"]}
 
 
 async def test_doctor_looks_at_it(tmp_path: Path, chat: tuple[Chat, str]) -> None:

@@ -11,6 +11,7 @@ from typing import Annotated, Literal, NotRequired
 from pydantic import Field, JsonValue
 from typing_extensions import TypedDict
 
+from core.domain import channels
 from core.domain.action import HIDDEN, ShownAction, hides
 from core.domain.machine import next_attempt_at
 from core.domain.notice import Notice, NoticeLinks, build_notice
@@ -350,6 +351,8 @@ class WholeNoticeReply(NoticeReply):
     """Every attempt as it was planned. The record's `next_attempt_at` counts if times have moved since."""
     people: dict[str, str]
     """The names of the people that the question names, by e-mail, as far as the directory knows them."""
+    channels: dict[str, str]
+    """How people call each channel, by its name: `Slack` for `slack`."""
 
 
 def whole_notice_json(
@@ -362,6 +365,7 @@ def whole_notice_json(
         "url": f"{public_url}/q/{suspension.ask.ref}",
         "ladder": ladder_json(suspension.ask),
         "people": _names(map(responders.identity_of, _named(redacted)), responders),
+        "channels": channels.names(),
     }
 
 

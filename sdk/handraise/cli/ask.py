@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from handraise.cli.arguments import AsJson, Id, action_of, context_of, form_of, length, span
-from handraise.cli.card import attempt_words
+from handraise.cli.card import attempt_words, channels_of
 from handraise.cli.client import Client
 from handraise.cli.terminal import give, give_json, one_line, say, warn
 
@@ -38,13 +38,16 @@ def ask(
         typer.Option("--choice", metavar="VALUE[=LABEL]", help="An answer to choose; may be repeated."),
     ] = None,
     to: Annotated[
-        str | None, typer.Option("--to", metavar="WHOM", help="Whom to ask: an e-mail, group:NAME, slack:C…")
+        str | None,
+        typer.Option("--to", metavar="WHOM", help="Whom to ask: an e-mail, group:NAME, or a place on a channel."),
     ] = None,
     responder: Annotated[
         list[str] | None,
         typer.Option("--responder", metavar="WHOM", help="Who may answer, and is asked without --to; may be repeated."),
     ] = None,
-    channel: Annotated[str | None, typer.Option("--channel", metavar="NAME", help="slack, email or pagerduty.")] = None,
+    channel: Annotated[
+        str | None, typer.Option("--channel", metavar="NAME", help="The name of the channel, as the service is set up.")
+    ] = None,
     context: Annotated[
         list[str] | None,
         typer.Option(
@@ -167,7 +170,7 @@ def _answers(choices: list[str], kind: _Kind) -> dict[str, Any]:
 
 def _told(asked: dict[str, Any], shown: dict[str, Any]) -> list[str]:
     """Whom it asks, where it is answered, and what happens if nobody answers, and when."""
-    attempts = [attempt_words(one, shown.get("people", {})) for one in asked["ladder"]]
+    attempts = [attempt_words(one, shown.get("people", {}), channels_of(shown)) for one in asked["ladder"]]
     first, rest = attempts[:1], len(attempts) - 1
     more = "" if rest < 1 else f", then {rest} more attempt{'s' if rest > 1 else ''}"
     lines = ["the same question is open already, and nobody is asked twice"] if asked.get("joined") else []

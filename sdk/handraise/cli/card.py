@@ -17,7 +17,6 @@ Names = Mapping[str, str]
 Line = tuple[str, str]
 """An indent, and a text of one line or several that stands behind it."""
 
-_CHANNELS = {"slack": "Slack", "email": "e-mail", "pagerduty": "PagerDuty"}
 _IN = "  "
 _REACHED_NOBODY = "intent.suspension_reached_nobody"
 
@@ -25,6 +24,7 @@ _REACHED_NOBODY = "intent.suspension_reached_nobody"
 def card(found: Record, notice: Record, entries: Sequence[Record]) -> Iterator[Line]:
     """``found`` is the record, ``notice`` is what people are shown, ``entries`` is its timeline."""
     names: Names = notice.get("people") or {}
+    channels = channels_of(notice)
     is_open = found["status"] == "open"
     ref, asked_by = found["ref"], who(found["created_by"], names)
     yield "", _flat(f"{ref}  {found['status']}  asked by {asked_by} at {moment(found['suspended_at'])}")
@@ -34,8 +34,8 @@ def card(found: Record, notice: Record, entries: Sequence[Record]) -> Iterator[L
         yield _IN, notice["silence"]
     yield from _plan(found, notice, entries, names)
     yield from _people(found, names)
-    yield from _ending(found, entries, names)
-    yield from _evidence(entries, names)
+    yield from _ending(found, entries, names, channels)
+    yield from _evidence(entries, names, channels)
     if notice.get("url"):
         yield _IN, str(notice["url"])
     if is_open:
@@ -73,20 +73,18 @@ def _plan(found: Record, notice: Record, entries: Sequence[Record], names: Names
     sent = {one["attempt"]: one for one in entries if one["kind"] == "attempt"}
     unreached = {one["payload"]["attempt"]: one for one in entries if one.get("type") == _REACHED_NOBODY}
     planned = {one["attempt"]: one for one in notice.get("ladder") or []}
-    is_first = True
+    channels, is_first = channels_of(notice), True
     for number in sorted({*sent, *unreached, *planned}):
         if number in sent or number in unreached:
             state, outcome = _outcome(number, entries, unreached.get(number))
             step = sent.get(number) or {**planned[number], "at": unreached[number]["at"]}
-            yield (
-                _IN,
-                _flat(f"{state:<5} attempt {number}  {moment(step['at'])}  {attempt_words(step, names)}{outcome}"),
-            )
+            whom = f"{attempt_words(step, names, channels)}{outcome}"
+            yield _IN, _flat(f"{state:<5} attempt {number}  {moment(step['at'])}  {whom}")
         elif found["status"] == "open" and number > found["attempt"]:
             step = planned[number]
             at = (found["next_attempt_at"] if is_first else None) or step["due_at"]
             mark = "next" if is_first else "later"
-            yield _IN, _flat(f"{mark:<5} attempt {number}  {moment(at)}  {attempt_words(step, names)}")
+            yield _IN, _flat(f"{mark:<5} attempt {number}  {moment(at)}  {attempt_words(step, names, channels)}")
             is_first = False
 
 
@@ -104,12 +102,12 @@ def _outcome(attempt: int, entries: Sequence[Record], unreached: Record | None) 
     return (mark if len(missing) == len(deliveries) else "✓"), f": {', '.join(whys)}"
 
 
-def _evidence(entries: Sequence[Record], names: Names) -> Iterator[Line]:
+def _evidence(entries: Sequence[Record], names: Names, channels: Names) -> Iterator[Line]:
     """Where to find each answer."""
     for one in entries:
         via = one["payload"].get("via") if one["kind"] == "event" else None
         if via:
-            yield _IN, _flat(f"answered by {who(one['actor'], names)}: {via_words(via)}")
+            yield _IN, _flat(f"answered by {who(one['actor'], names)}: {via_words(via, channels)}")
 
 
 def _people(found: Record, names: Names) -> Iterator[Line]:
@@ -134,11 +132,12 @@ _AGENT_TOLD = {
 }
 
 
-def _ending(found: Record, entries: Sequence[Record], names: Names) -> Iterator[Line]:
+def _ending(found: Record, entries: Sequence[Record], names: Names, channels: Names) -> Iterator[Line]:
     if found["resolution"] is None:
         return
     if found["resolution"] == "responded":
-        yield _IN, _flat(f"answer: {found['response']!r} by {who(found['responded_by'], names)} via {found['channel']}")
+        way = channels.get(found["channel"], found["channel"])
+        yield _IN, _flat(f"answer: {found['response']!r} by {who(found['responded_by'], names)} via {way}")
     else:
         why = f": {one_line(found['reason'], 400)}" if found["reason"] else ""
         yield _IN, _flat(f"{found['resolution']} at {moment(found['ended_at'])}{why}")
@@ -164,34 +163,41 @@ def who(identity: str, names: Names) -> str:
     return identity if not name or name == identity else f"{name} <{identity}>"
 
 
-def attempt_words(step: Record, names: Names) -> str:
+def channels_of(notice: Record) -> Names:
+    """How people call each channel."""
+    return notice.get("channels") or {}
+
+
+def attempt_words(step: Record, names: Names, channels: Names) -> str:
     """Whom an attempt asks, and on which channel."""
-    channel = _CHANNELS.get(step["channel"], step["channel"])
+    channel = channels.get(step["channel"], step["channel"])
     return f"{', '.join(who(one, names) for one in step['recipients'])} by {channel}"
 
 
-def via_words(via: Record) -> str:
+def via_words(via: Record, channels: Names) -> str:
     """The evidence of an answer: where to find it."""
     names = {"account": "account", "sender": "sent by", "message_id": "message", "delivery_id": "delivery"}
     names["session"] = "session"
     known = (f"{name} {via[field]}" for field, name in names.items() if via.get(field))
-    return _flat(", ".join((f"by {_CHANNELS.get(via['channel'], via['channel'])}", *known)))
+    return _flat(", ".join((f"by {channels.get(via['channel'], via['channel'])}", *known)))
 
 
-def entry_words(entry: Record) -> str:
+def entry_words(entry: Record, channels: Names) -> str:
     """One entry of the timeline."""
     if entry["kind"] == "event" and entry["type"] == "intent.suspension_message_received":
         received = entry["payload"]
-        return f"{entry['type']}  {received['channel']} {received['kind']}: {received['reason']}"
+        way = channels.get(received["channel"], received["channel"])
+        return f"{entry['type']}  {way} {received['kind']}: {received['reason']}"
     if entry["kind"] == "event" and entry["type"] == _REACHED_NOBODY:
         reached = entry["payload"]
         return f"{entry['type']}  attempt {reached['attempt']}: {', '.join(reached['reasons'])}"
     if entry["kind"] == "event":
         via = entry["payload"].get("via")
-        return f"{entry['type']}  by {entry['actor']}{f'  ({via_words(via)})' if via else ''}"
+        return f"{entry['type']}  by {entry['actor']}{f'  ({via_words(via, channels)})' if via else ''}"
+    way = channels.get(entry["channel"], entry["channel"])
     if entry["kind"] == "attempt":
-        return f"attempt {entry['attempt']} via {entry['channel']} to {', '.join(entry['recipients'])}"
-    where = f" via {entry['channel']}" if entry["channel"] else ""
+        return f"attempt {entry['attempt']} via {way} to {', '.join(entry['recipients'])}"
+    where = f" via {way}" if way else ""
     why = f" ({entry['reason']})" if entry["reason"] else ""
     return f"{entry['kind']}{where}: {entry['status']}, {entry['tries']} tries{why}"
 

@@ -12,7 +12,7 @@ import typer
 
 from handraise.cli.admin import warn_if_paused
 from handraise.cli.arguments import AsJson, Id
-from handraise.cli.card import card, entry_words, moment
+from handraise.cli.card import card, channels_of, entry_words, moment
 from handraise.cli.client import Client
 from handraise.cli.terminal import give_json, one_line, say, say_lines, warn
 
@@ -123,12 +123,14 @@ def timeline(suspension: Id, as_json: AsJson = False) -> None:
     """Show everything that has happened to one question, in order."""
     client = Client()
     found = client.find(suspension)
-    read = client.get(f"/v1/suspensions/{found['id']}/timeline")
+    path = f"/v1/suspensions/{found['id']}"
+    read = client.get(f"{path}/timeline")
     if as_json:
         give_json(read)
         return
+    channels = channels_of(client.get(f"{path}/notice"))
     for entry in read["items"]:
-        say(f"{entry['at']}  {entry_words(entry)}")
+        say(f"{entry['at']}  {entry_words(entry, channels)}")
 
 
 def whoami(as_json: AsJson = False) -> None:

@@ -211,7 +211,7 @@ async def test_whoever_is_second_learns_who_was_first(world: World) -> None:
     page = await browser.submit(choice="0")
     assert page.status == 409
     assert "Your answer was not recorded" in page.text
-    assert f"Answered: Deny refund by {BOB} via slack, 2026-03-24 03:00 UTC" in page.text
+    assert f"Answered: Deny refund by {BOB} via Slack, 2026-03-24 03:00 UTC" in page.text
     assert await recorded(world, asked) == ("deny", BOB, "slack", None)
 
 
@@ -231,7 +231,7 @@ async def test_somebody_who_opens_the_link_later_learns_how_it_ended(world: Worl
     asked = await world.ask()
     await answer(world, asked, BOB, "approve", "email")
     page = await world.browser().get(await world.link_of(ALICE))
-    assert f"Answered: Approve refund by {BOB} via email" in page.text
+    assert f"Answered: Approve refund by {BOB} via e-mail" in page.text
     assert "Refund order 12345?" in page.text
     assert page.forms == []
 

@@ -174,12 +174,12 @@ def test_an_ending_leaves_nothing_to_press_and_new_block_ids() -> None:
     assert {block["block_id"] for block in before.blocks}.isdisjoint(block["block_id"] for block in after.blocks)
     told = "\n".join(texts(list(after.blocks)))
     assert "Refund order 12345?" in told
-    assert "Answered “Approve refund” by alice@example.com via slack, 2026-03-24 09:00 UTC." in told
+    assert "Answered “Approve refund” by alice@example.com via Slack, 2026-03-24 09:00 UTC." in told
 
 
 def test_a_long_answer_still_leaves_room_for_who_gave_it() -> None:
     told = "\n".join(texts(list(render_ending(an_ending(answer="because " * 5000)).blocks)))
-    assert "by alice@example.com via slack" in told
+    assert "by alice@example.com via Slack" in told
 
 
 def test_silence_and_cancelling_are_told_as_such() -> None:

@@ -157,7 +157,7 @@ def test_values_are_shown_as_people_read_them(value: object, shown: str) -> None
 
 def test_an_answered_question_says_who_answered_what_where_and_when() -> None:
     ending = build_ending(answered(hourly(), after(minutes=7)).suspension)
-    assert ending.sentence == "Answered “Approve refund” by alice@example.com via slack, 2026-03-24 09:07 UTC."
+    assert ending.sentence == "Answered “Approve refund” by alice@example.com via Slack, 2026-03-24 09:07 UTC."
     assert (ending.answer, ending.continued_with) == ("Approve refund", None)
 
 

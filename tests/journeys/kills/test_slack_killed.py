@@ -112,7 +112,7 @@ async def test_over_http_the_answer_stands_and_the_agent_and_everybody_else_hear
             await service.start()
             resumed = await agent.expect(within=PATIENCE)
             assert (resumed.value, resumed.responded_by) == ("yes", "alice@example.com")
-            await slack.expect_message("Answered “Yes” by alice@example.com via slack", PATIENCE)
+            await slack.expect_message("Answered “Yes” by alice@example.com via Slack", PATIENCE)
             assert message.button("ans:0") is None
             assert await service.terminate() == 0
 
@@ -147,7 +147,7 @@ async def test_over_a_socket_neither_the_answer_nor_the_edit_is_lost(tmp_path: P
 
             await service.start()
 
-            assert await slack.expect_message("Answered “Yes” by alice@example.com via slack", PATIENCE) is message
+            assert await slack.expect_message("Answered “Yes” by alice@example.com via Slack", PATIENCE) is message
             found = await http.get(f"{service.url}/v1/suspensions/{asked['suspension_id']}", headers=headers)
             assert (found.json()["status"], found.json()["response"]) == ("responded", "yes")
             await slack.workspace.until(lambda: slack.sockets.sockets or None, PATIENCE)

@@ -157,7 +157,7 @@ async def test_a_note_answers_as_the_page_says(world: World, fields: dict[str, A
     told = (await world.told(asked))["data"]
     assert (told["value"], told["responded_by"], told["channel"]) == (value, "bob@example.com", "pagerduty")
     [said] = await notes(world, incident)
-    assert "by bob@example.com via pagerduty" in said
+    assert "by bob@example.com via PagerDuty" in said
 
 
 async def test_a_late_note_is_told_who_answered_and_changes_nothing(world: World) -> None:

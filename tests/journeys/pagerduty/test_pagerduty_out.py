@@ -316,7 +316,7 @@ async def test_answered_in_slack_the_incident_says_by_whom_and_then_is_resolved(
     [incident] = world.pager.incidents
     assert incident.status is IncidentStatus.RESOLVED
     [note] = incident.notes
-    assert note.content.startswith("Handraise: Answered “Approve refund” by alice@example.com via slack")
+    assert note.content.startswith("Handraise: Answered “Approve refund” by alice@example.com via Slack")
     assert asked["ref"] in note.content
     assert note.user == OWN_PAGER_USER
     assert incident.log == ["trigger", "annotate", "resolve"]

@@ -229,7 +229,7 @@ async def test_every_slack_message_that_shows_the_end_shows_what_came_of_it(any_
     there = messages(world, asked)
     assert len(there) == 2, "no new message: nobody is interrupted by what went well"
     for one in there:
-        assert "Answered “Approve refund” by alice@example.com via slack" in shown(one)
+        assert "Answered “Approve refund” by alice@example.com via Slack" in shown(one)
         assert "Done: Refunded as re_3PX." in shown(one)
         assert "Done: Refunded as re_3PX." in one.text, "for screen readers"
         assert "<https://shop.example/refunds/7?a=1&amp;b=2|shop.example>" in raw(one)

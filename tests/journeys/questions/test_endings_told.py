@@ -65,7 +65,7 @@ async def test_three_people_on_three_channels_each_hear_the_end_once(tmp_path: P
 
         await world.press("U0ALICE", message, "Approve refund")
 
-        answered = "Answered “Approve refund” by alice@example.com via slack, 2026-03-24 12:10 UTC."
+        answered = "Answered “Approve refund” by alice@example.com via Slack, 2026-03-24 12:10 UTC."
         assert f"✅ {answered} The agent will be told." in shown(message), "Alice's own message"
         word = f"{answered} No answer is needed any more. The agent will be told."
         assert endings(world, asked, BOB) == endings(world, asked, DAVE) == [word]
@@ -90,7 +90,7 @@ async def test_of_three_who_were_mailed_the_two_who_did_not_answer_hear_it_in_th
     await world.mailbox.reply(question, "2")
     await world.settle()
 
-    answered = "Answered “Deny refund” by bob@example.com via email, 2026-03-24 10:00 UTC."
+    answered = "Answered “Deny refund” by bob@example.com via e-mail, 2026-03-24 10:00 UTC."
     for one in (ALICE, CAROL):
         assert endings(world, asked, one) == [f"{answered} {OVER}"]
     [confirmed] = endings(world, asked, BOB)
@@ -146,7 +146,7 @@ async def test_a_mailbox_of_several_people_hears_it_once_and_so_does_whoever_ans
         )
         await world.settle()
         [word] = endings(world, asked, FINANCE)
-        assert word.startswith("Answered “Approve refund” by bob@example.com via email")
+        assert word.startswith("Answered “Approve refund” by bob@example.com via e-mail")
         [confirmed] = endings(world, asked, BOB)
         assert confirmed.startswith("Recorded: “Approve refund”.")
 
@@ -186,7 +186,7 @@ async def test_of_a_quorum_everybody_hears_but_whoever_completed_it(world: World
         await world.settle()
     counted, told = endings(world, asked, ALICE)
     assert counted.startswith("Recorded: “Approve refund”. 2 people have to give the same answer;")
-    answered = "Answered “Approve refund” by alice@example.com and bob@example.com via email, 2026-03-24 10:00 UTC."
+    answered = "Answered “Approve refund” by alice@example.com and bob@example.com via e-mail, 2026-03-24 10:00 UTC."
     assert told == f"{answered} {OVER}"
     assert endings(world, asked, CAROL) == [told]
     assert len(endings(world, asked, BOB)) == 1, "his confirmation"

@@ -43,7 +43,7 @@ async def test_every_message_in_every_place_says_who_answered_what_when_and_how(
     assert len(said) == 3
     at = world.clock.now()
     for message in said:
-        assert f"by bob@example.com via slack, {at:%Y-%m-%d %H:%M} UTC." in shown(message)
+        assert f"by bob@example.com via Slack, {at:%Y-%m-%d %H:%M} UTC." in shown(message)
     assert (await world.told(asked))["data"]["value"] == "deny"
 
 
@@ -132,7 +132,7 @@ async def test_a_partial_answer_shows_how_many_are_missing(world: World) -> None
     assert "So far: alice@example.com." in shown(_in(world, "D0BOB"))
     await world.press("U0BOB", _in(world, "D0BOB"), "Approve refund")
     assert asking(world) == []
-    await world.slack.expect_message("by alice@example.com and bob@example.com via slack")
+    await world.slack.expect_message("by alice@example.com and bob@example.com via Slack")
 
 
 async def test_a_hand_over_shows_on_what_was_out(world: World) -> None:

@@ -76,7 +76,7 @@ async def test_a_group_that_slack_does_not_tell_lets_nobody_in(open_world: World
     await open_world.slack.expect_private("U0CAROL", "whoever runs Handraise has to fix that. Nothing was recorded")
     assert await answered_by(open_world) is None
     await open_world.press("U0CAROL", message, "Approve refund")
-    await open_world.slack.expect_message("by carol@example.com via slack")
+    await open_world.slack.expect_message("by carol@example.com via Slack")
 
 
 async def test_the_groups_question_is_in_a_members_home_and_in_nobody_elses(open_world: World) -> None:
@@ -92,7 +92,7 @@ async def test_somebody_the_directory_does_not_list_answers_by_the_email_of_thei
     await open_world.ask(notify_to=f"slack:{CHANNEL}", responders=["eve@elsewhere.example"])
     message = await open_world.slack.expect_message("Refund order 12345?")
     await open_world.press("U0EVE", message, "Approve refund")
-    await open_world.slack.expect_message("by eve@elsewhere.example via slack")
+    await open_world.slack.expect_message("by eve@elsewhere.example via Slack")
 
 
 async def test_somebody_who_has_left_the_workspace_does_not(open_world: World) -> None:

@@ -50,7 +50,7 @@ async def test_a_question_is_answered_over_a_socket(tmp_path: Path, database_url
         message = await world.slack.expect_message("Refund order 12345?")
         await world.press("U0ALICE", message, "Approve refund")
         assert (await world.show(asked))["status"] == "responded"
-        assert await world.slack.expect_message("Answered “Approve refund” by alice@example.com via slack") is message
+        assert await world.slack.expect_message("Answered “Approve refund” by alice@example.com via Slack") is message
 
 
 async def test_in_socket_mode_alone_nobody_can_knock_over_http(tmp_path: Path, sqlite_url: str) -> None:

@@ -5,14 +5,12 @@ import json
 
 from pydantic import Field
 
-from bot.config.description import PersonSection, Section
+from bot.config.sections import PersonSection, Section
 from bot.config.values import HttpUrl, Text
-from bot.vendors.description import Addresses, Door, Hook, Vendor
+from bot.vendors.description import Door, Hook, Vendor
 from channels import http
 from core.domain.channels import RecipientForm
-from core.domain.people import Address
-from core.domain.suspension import Cut
-from core.ports import RefusalCause, Refused
+from core.ports import Channel
 
 
 class Webhook(Section):
@@ -29,53 +27,24 @@ class WebhookPerson(PersonSection):
     """Their name in the chat."""
 
 
-class ChatNames(Addresses):
-    def __init__(self, people):
-        self.named = {person.account_on("webhook"): person.email for person in people.values()}
-
-    def of_person(self, identity, person, mailbox):
-        name = person.account_on("webhook") if person is not None else None
-        return None if name is None else Address("webhook", name, identity)
-
-    def at(self, value):
-        return Address("webhook", value, self.identity_at(value))
-
-    def identity_at(self, value):
-        return self.named.get(value)
-
-
-class WebhookChannel:
-    name, lanes, lane_width = "webhook", 4, None
-    withdraws = tells_endings = follows_up = takes_replies = False
-    reaches_one_person = True
+class WebhookChannel(Channel):
+    name = "webhook"
 
     def __init__(self, section, now):
         self.section, self.now, self.client = section, now, http.client(10)
 
     async def send(self, notice, to, sending):
-        said = {"id": sending.id, "ref": notice.ref, "to": to.value, "question": notice.question}
-        return await self.post(said | {"choices": [one.value for one in notice.choices], "page": notice.links.best})
+        said = {"ref": notice.ref, "question": notice.question, "page": notice.links.best}
+        return await self.post(said | {"choices": [one.value for one in notice.choices]}, to, sending)
 
     async def tell(self, message, to, sending):
-        return await self.post({"id": sending.id, "to": to.value, "text": message.text, "page": message.link})
+        return await self.post({"text": message.text, "page": message.link}, to, sending)
 
-    async def post(self, said):
-        body = json.dumps(said).encode()
-        headers = {"X-Signature": sign(self.section.secret, body), "Content-Type": "application/json"}
-        try:
-            response = await self.client.post(self.section.url, content=body, headers=headers)
-        except http.CAUGHT as error:
-            return http.failed(error, http.Repeats.COLLAPSE)  # the chat knows a message by its id
-        return http.answered(response, {"id": said["id"]}, http.Repeats.COLLAPSE, self.now())
-
-    def cut(self, notice):
-        return Cut.WORDS if notice.context else Cut.NOTHING if notice.action is None else Cut.ACTION
-
-    async def withdraw(self, ending, receipt, sending):
-        return Refused("not_withdrawn", RefusalCause.MESSAGE)
-
-    async def recover(self, ref, to, sending):
-        return Refused("not_found", RefusalCause.MESSAGE)
+    async def post(self, said, to, sending):
+        body = json.dumps(said | {"id": sending.id, "to": to.value}).encode()
+        signed = {"X-Signature": sign(self.section.secret, body)}
+        repeats = http.Repeats.COLLAPSE  # the chat knows a message by its id
+        return await http.post(self.client, self.section.url, body, {"id": sending.id}, repeats, self.now, signed)
 
     async def close(self):
         await self.client.aclose()
@@ -118,17 +87,12 @@ async def chat(examined):
 class WebhookVendor(Vendor):
     name, display, how = "webhook", "the chat", "in the chat"
     section, needed, person = Webhook, "url", WebhookPerson
-    unique, reached_by, default_setting = ("webhook",), "webhook", "people[].webhook"
+    account = reached_by = "webhook"
+    unique, default_setting = ("webhook",), "people[].webhook"
     forms = (RecipientForm("webhook", "webhook:NAME", "webhook"),)
 
     def secrets(self, section):
         yield ("secret",), section.secret, "make one with `openssl rand -hex 32`"
-
-    def account_in(self, entry):
-        return entry.webhook
-
-    def addresses(self, settings, people, source, known):
-        return ChatNames(people)
 
     def channel(self, section, around, source):
         return WebhookChannel(section, around.clock.now)

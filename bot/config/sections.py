@@ -56,6 +56,8 @@ class Description(Generic[S]):
     """The setting without which the channel is not set up."""
     person: ClassVar[type[PersonSection] | None] = None
     """What ``people[]`` may say of somebody beside their name and e-mail."""
+    account: ClassVar[str | None] = None
+    """The one of them that is somebody's account there."""
     unique: ClassVar[Sequence[str]] = ()
     """Those of them that are one person's alone."""
     reached_by: ClassVar[str] = "address"
@@ -101,5 +103,5 @@ class Description(Generic[S]):
     # --- People ---------------------------------------------------------------------------------------------------
 
     def account_in(self, entry: Any) -> str | None:
-        """The account that an entry of ``people`` names; ``entry`` is a :attr:`person`."""
-        return None
+        """The account that an entry of ``people`` names."""
+        return None if self.account is None else getattr(entry, self.account)

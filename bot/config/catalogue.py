@@ -7,7 +7,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from bot.config.description import Description
+from bot.config.sections import Description
 from core.domain.channels import KnownChannel, know
 from core.errors import ConfigError
 
@@ -20,7 +20,7 @@ OURS = ("slack", "email", "pagerduty")
 def descriptions() -> tuple[Description[Any], ...]:
     """Every vendor's, ours first, then the others by name. Raises :class:`ConfigError` for one that can't be used."""
     found = tuple(_found())
-    know(KnownChannel(one.name, one.how, one.forms) for one in found)
+    know(KnownChannel(one.name, one.display, one.how, one.forms) for one in found)
     return found
 
 
