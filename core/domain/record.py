@@ -136,11 +136,14 @@ class SuspensionReply(Open):
     reported: ActionReportReply | None
     """What came of it, once the agent has said so; `null` until then."""
     resume: ResumeReply | None
-    """How the agent goes on. Only for the key that asked, where one suspension is shown."""
+    """How the agent goes on. Only for the key that asked, where one suspension is shown or
+    `with_receipts` is set."""
     signal_payload: JsonValue
-    """What the agent goes on with. Only for the key that asked, where one suspension is shown."""
+    """What the agent goes on with. Only for the key that asked, where one suspension is shown or
+    `with_receipts` is set."""
     receipt: str | None
-    """The signed proof of the answer. Only for the key that asked, where one suspension is shown."""
+    """The signed proof of the answer. Only for the key that asked, where one suspension is shown or
+    `with_receipts` is set."""
 
 
 def record_json(suspension: Suspension, next_attempt_at: datetime | None) -> SuspensionReply:

@@ -8,7 +8,7 @@ Source: API.md §5, "Receipts".
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -37,16 +37,16 @@ class Receipts:
         self._key = key
         self._ttl = ttl
 
-    async def for_reader(self, suspension: Suspension, by: Actor) -> str | None:
-        """The receipt for the key that created ``suspension``, which has it from now on; ``None`` for anybody else, and
-        where there is none to give."""
+    async def for_reader(self, found: Sequence[Suspension], by: Actor) -> Mapping[str, str | None]:
+        """The receipts for ``by``, who has them from now on, by the id of the suspension. Without those that another
+        key has created, and where there is none to give."""
         now = self._clock.now()
-        if by.key != suspension.ask.created_by or claims_of(suspension, now) is None:
-            return None
-        since = await self._database.read(lambda conn: tokens.receipt_delivered_at(conn, suspension.id))
-        if since is None:
-            since = await self._database.write(lambda tx: _delivered(tx, suspension.id, now))
-        return self._write(suspension, since)
+        proven = [one for one in found if by.key == one.ask.created_by and claims_of(one, now) is not None]
+        ids = sorted(one.id for one in proven)
+        since = await self._database.read(lambda conn: tokens.receipts_delivered_at(conn, ids))
+        if new := [one for one in ids if one not in since]:
+            since = {**since, **await self._database.write(lambda tx: _delivered(tx, new, now))}
+        return {one.id: self._write(one, since[one.id]) for one in proven}
 
     async def fill(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """A callback's ``body``, with the receipt of the answer that it tells of."""
@@ -55,7 +55,8 @@ class Receipts:
 
         def look_up(conn: sa.Connection) -> tuple[Suspension | None, datetime | None]:
             suspension_id = body["data"]["suspension_id"]
-            return suspensions.get(conn, suspension_id), tokens.receipt_delivered_at(conn, suspension_id)
+            since = tokens.receipts_delivered_at(conn, [suspension_id]).get(suspension_id)
+            return suspensions.get(conn, suspension_id), since
 
         suspension, since = await self._database.read(look_up)
         if suspension is None:  # moved out; its receipt ended long ago
@@ -107,6 +108,7 @@ def _may_prove(body: Mapping[str, Any]) -> bool:
     return data.get("action_digest") is not None and data["resolution"] in _PROVEN and data["error"] is None
 
 
-def _delivered(tx: Tx, suspension_id: str, now: datetime) -> datetime:
-    tokens.note_receipt_delivered(tx, suspension_id, now)
-    return tokens.receipt_delivered_at(tx.conn, suspension_id) or now
+def _delivered(tx: Tx, suspension_ids: Sequence[str], now: datetime) -> Mapping[str, datetime]:
+    for suspension_id in suspension_ids:
+        tokens.note_receipt_delivered(tx, suspension_id, now)
+    return {**dict.fromkeys(suspension_ids, now), **tokens.receipts_delivered_at(tx.conn, suspension_ids)}

@@ -5,7 +5,7 @@ A receipt has a row once it was delivered or used. The row is moved out with its
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -13,6 +13,7 @@ import sqlalchemy as sa
 
 from core.database.database import Tx
 from core.database.prepared import Prepared
+from core.database.recordsets import by_ids, listed
 from core.database.upserts import insert, insert_on
 from core.domain.people import Address
 from core.domain.tokens import TokenMaker, TokenPurpose, fingerprint
@@ -72,13 +73,13 @@ def find(conn: sa.Connection, token: str, purpose: TokenPurpose) -> Held | None:
 
 
 _receipts = answer_receipts.c
+_DELIVERED = by_ids(sa.select(_receipts.suspension_id, _receipts.delivered_at), _receipts.suspension_id)
 
 
-def receipt_delivered_at(conn: sa.Connection, suspension_id: str) -> datetime | None:
-    """When the agent got the receipt first, ``None`` if it has not yet."""
-    when = sa.select(_receipts.delivered_at).where(_receipts.suspension_id == suspension_id)
-    found: datetime | None = conn.scalar(when)
-    return found
+def receipts_delivered_at(conn: sa.Connection, suspension_ids: Collection[str]) -> Mapping[str, datetime]:
+    """When the agent got each receipt first; without those that it has not got yet."""
+    rows = _DELIVERED.all(conn, listed(suspension_ids)) if suspension_ids else ()
+    return {row.suspension_id: row.delivered_at for row in rows if row.delivered_at is not None}
 
 
 def note_receipt_delivered(tx: Tx, suspension_id: str, now: datetime) -> None:

@@ -1,4 +1,4 @@
-"""The server's URL and the key, given or from the environment; and ids as parts of a path."""
+"""The server's URL and the key, given or from the environment; and ids as parts of a path, and refs."""
 
 from __future__ import annotations
 
@@ -34,3 +34,8 @@ def segment(identifier: str) -> str:
     if not identifier:
         raise ValueError("An empty id names nothing.")
     return quote(identifier, safe="")
+
+
+def is_ref(identifier: str) -> bool:
+    """Whether this looks like a question's public reference, ``HR-7F3K``."""
+    return identifier.strip().upper().startswith("HR-")

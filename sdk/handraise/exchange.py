@@ -11,17 +11,17 @@ import logging
 import random
 import ssl
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
 import httpx
 from pydantic import JsonValue, ValidationError
 
 from handraise.errors import FieldProblem, Refusal, ServerUnavailable, UnexpectedResponse, refused
-from handraise.records import Received
+from handraise.records import Received, SuspensionRecord
 
 log = logging.getLogger("handraise")
 
@@ -29,6 +29,8 @@ FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 5.0
 CONNECT_SECONDS = 5.0
 READ_SECONDS = 30.0
+LONGEST_TURN = 10.0
+"""Seconds for which one of several questions is waited for, before the others are looked at again."""
 WINDOW_SECONDS = 55
 """The longest that one ``wait`` may be asked to take (API.md §2)."""
 
@@ -130,9 +132,17 @@ class WaitLimit:
         if left is None:
             return WINDOW_SECONDS, httpx.Timeout(WINDOW_SECONDS + READ_SECONDS, connect=CONNECT_SECONDS)
         if left <= 0:
-            raise TimeoutError(f"No answer within {self.seconds:g} s; the question stays open.")
+            raise self._over()
         asked = min(WINDOW_SECONDS, max(1, int(left)))
         return asked, httpx.Timeout(min(asked + READ_SECONDS, left), connect=min(CONNECT_SECONDS, left))
+
+    def check(self) -> None:
+        """Raises ``TimeoutError`` if no time is left."""
+        if self.is_over:
+            raise self._over()
+
+    def _over(self) -> TimeoutError:
+        return TimeoutError(f"No answer within {self.seconds:g} s; the question stays open.")
 
     @property
     def is_over(self) -> bool:
@@ -142,6 +152,30 @@ class WaitLimit:
     def bounded(self, pause: float) -> float:
         left = self.left
         return pause if left is None else max(0.0, min(pause, left))
+
+
+class SessionWait:
+    """The wait for all questions of a session, or for any: which question to wait for next, and for how long."""
+
+    def __init__(self, mode: Literal["all", "any"], seconds: float | None) -> None:
+        if mode not in {"all", "any"}:
+            raise ValueError('mode is "all" or "any"')
+        self.limit = WaitLimit(seconds)
+        self._is_any = mode == "any"
+        self._turn = 0
+
+    def is_over(self, asked: Sequence[SuspensionRecord]) -> bool:
+        ended = sum(not one.is_open for one in asked)
+        return ended == len(asked) or (self._is_any and ended > 0)
+
+    def next_wait(self, asked: Sequence[SuspensionRecord]) -> tuple[str, WaitLimit]:
+        """An open question of ``asked``. For *any* each has its turn, for one second and then ever longer."""
+        waiting = [one for one in asked if one.is_open]
+        if not self._is_any:
+            return waiting[-1].id, self.limit
+        turn, self._turn = self._turn, self._turn + 1
+        seconds = min(LONGEST_TURN, 1.0 + turn)
+        return waiting[turn % len(waiting)].id, WaitLimit(self.limit.bounded(seconds))
 
 
 def accepted(response: httpx.Response) -> httpx.Response:

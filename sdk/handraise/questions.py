@@ -7,6 +7,7 @@ from *inherited* (RFC-0026 §5).
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from typing import Annotated, TypedDict
@@ -183,6 +184,21 @@ def body(question: str, options: Options) -> bytes:
     from handraise.wire_checks import check_question
 
     return check_question(_json(fields))
+
+
+def invocation_key(content: bytes, intent_id: str | None) -> str | None:
+    """The idempotency key of a question (its :func:`body`) that names its session and its invocation: whoever asks it
+    again joins it, also after its end. ``None`` if it does not name both; it is then a question of its own each time.
+
+    It is made of the whole body: session, invocation and action, and all else. Another body under the same key would be
+    refused, and an ask that differs by its ``correlation_id`` alone is one that the server joins itself.
+    """
+    asked = json.loads(content)
+    resume = asked.get("resume") or {}
+    if not (resume.get("session_id") and resume.get("invocation_id")):
+        return None
+    written = json.dumps([intent_id, asked], sort_keys=True)
+    return f"invocation-{hashlib.sha256(written.encode()).hexdigest()}"
 
 
 def policy_body(policy: HumanRetryPolicy | Mapping[str, JsonValue]) -> bytes:

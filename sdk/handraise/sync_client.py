@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self, TypeVar, Unpack, overload
 
 from pydantic import BaseModel, JsonValue
 
 from handraise.closed_sets import YesOrNo
-from handraise.environment import api_key_of, segment, url_of
+from handraise.environment import api_key_of, is_ref, segment, url_of
 from handraise.errors import ReceiptRefused, Refusal
 from handraise.questions import (
     AnyOptions,
@@ -23,6 +23,7 @@ from handraise.questions import (
     InputOptions,
     Options,
     body,
+    invocation_key,
     policy_body,
 )
 from handraise.receipt_claims import suspension_of
@@ -176,10 +177,15 @@ class HandraiseSync:
         return ended.result() if model is None else ended.result(model)
 
     def suspend(self, question: str, **options: Unpack[Options]) -> Suspended:
-        """Ask, and return as soon as the server has stored the question. :class:`Options` lists what may go with it."""
-        intent_id, key = options.get("intent_id"), options.get("idempotency_key")
+        """Ask, and return as soon as the server has stored the question. :class:`Options` lists what may go with it.
+
+        If ``resume`` names a session and an invocation, the same question asked again is the first one, also after its
+        end. Otherwise an ``idempotency_key`` of your own does that.
+        """
+        intent_id, content = options.get("intent_id"), body(question, options)
+        key = options.get("idempotency_key") or invocation_key(content, intent_id)
         path = "suspensions" if intent_id is None else f"intents/{segment(intent_id)}/suspend"
-        return self._post(Suspended, path, body(question, options), key)
+        return self._post(Suspended, path, content, key)
 
     def wait(self, suspension_id: str, *, give_up_after_seconds: float | None = None) -> SuspensionRecord:
         """The record once the question has ended, in whatever way; ``result()`` says what that means.
@@ -190,6 +196,38 @@ class HandraiseSync:
 
         path = f"suspensions/{segment(suspension_id)}/wait"
         return parsed(SuspensionRecord, self._transport.poll(path, WaitLimit(give_up_after_seconds)))
+
+    def wait_session(
+        self,
+        session_id: str,
+        mode: Literal["all", "any"] = "all",
+        *,
+        known: Collection[str] = (),
+        give_up_after_seconds: float | None = None,
+    ) -> Sequence[SuspensionRecord]:
+        """The ended questions of a session, in the order in which they were asked, with their receipts.
+
+        ``all`` returns once none is open, ``any`` once there is one. ``known`` are the ids of those that you have dealt
+        with: they count for nothing, and are left out. Returns at once, perhaps nothing, if none is open. With ``any``
+        and several open questions it may learn of an answer up to ten seconds late.
+
+        Raises ``TimeoutError`` after ``give_up_after_seconds``; the questions stay open.
+        """
+        from handraise.exchange import SessionWait
+
+        wait = SessionWait(mode, give_up_after_seconds)
+        while True:
+            asked = [one for one in self.list(session_id=session_id) if one.id not in known]
+            if wait.is_over(asked):
+                shown = self.list(session_id=session_id, with_receipts=True)
+                return tuple(reversed([one for one in shown if not one.is_open and one.id not in known]))
+            waiting, limit = wait.next_wait(asked)
+            # Without receipts: their time begins when they are shown, and other questions may take hours yet.
+            path = f"suspensions/{segment(waiting)}/wait"
+            try:
+                self._transport.poll(path, limit, {"with_receipts": "false"})
+            except TimeoutError:
+                wait.limit.check()
 
     def request_veto(
         self,
@@ -259,7 +297,12 @@ class HandraiseSync:
     # --- Looking ----------------------------------------------------------------------------------------------------
 
     def get(self, suspension_id: str) -> SuspensionRecord:
-        """Where the question stands now."""
+        """Where the question stands now. Its ``ref`` (``HR-7F3K``) will do instead of its id."""
+        if is_ref(suspension_id):
+            named = {"q": suspension_id, "with_receipts": "true", "limit": "1"}
+            for found in (self._get(_Page, "suspensions", named)).items:
+                if found.ref == suspension_id.strip().upper():
+                    return found
         return self._get(SuspensionRecord, f"suspensions/{segment(suspension_id)}")
 
     def list(
@@ -271,11 +314,14 @@ class HandraiseSync:
         signal_id: str | None = None,
         channel: str | None = None,
         q: str | None = None,
+        with_receipts: bool = False,
     ) -> Iterator[SuspensionRecord]:
         """Every question that this key may read, newest first, page by page. ``q``: words of the question, or its
-        ``ref``."""
+        ``ref``. ``with_receipts``: with ``resume``, ``signal_payload`` and ``receipt``, as :meth:`get` shows them; a
+        receipt counts for a while after it was shown first."""
         wanted = {"status": status, "session_id": session_id, "invocation_id": invocation_id}
         wanted |= {"signal_id": signal_id, "channel": channel, "q": q, "limit": "200"}
+        wanted |= {"with_receipts": "true"} if with_receipts else {}
         params = {name: value for name, value in wanted.items() if value is not None}
         while True:
             page = self._get(_Page, "suspensions", params)

@@ -66,7 +66,7 @@ class SyncTransport:
                 return response.content
             time.sleep(pause)
 
-    def poll(self, path: str, limit: WaitLimit) -> bytes:
+    def poll(self, path: str, limit: WaitLimit, params: Mapping[str, str] | None = None) -> bytes:
         """Ask again and again until there is an event; also waits for a server that is away.
 
         Raises ``TimeoutError`` once ``limit`` is over.
@@ -76,7 +76,9 @@ class SyncTransport:
             seconds, timeout = limit.poll()
             asked = time.monotonic()
             try:
-                response = self._try("GET", path, params={"timeout_seconds": seconds}, timeout=timeout)
+                response = self._try(
+                    "GET", path, params={**(params or {}), "timeout_seconds": seconds}, timeout=timeout
+                )
             except Unreachable as failure:
                 pause = 0.0 if limit.is_over else patience.pause_after(failure)
             else:

@@ -67,7 +67,7 @@ class Transport:
                 return response.content
             await asyncio.sleep(pause)
 
-    async def poll(self, path: str, limit: WaitLimit) -> bytes:
+    async def poll(self, path: str, limit: WaitLimit, params: Mapping[str, str] | None = None) -> bytes:
         """Ask again and again until there is an event; also waits for a server that is away.
 
         Raises ``TimeoutError`` once ``limit`` is over.
@@ -77,7 +77,9 @@ class Transport:
             seconds, timeout = limit.poll()
             asked = time.monotonic()
             try:
-                response = await self._try("GET", path, params={"timeout_seconds": seconds}, timeout=timeout)
+                response = await self._try(
+                    "GET", path, params={**(params or {}), "timeout_seconds": seconds}, timeout=timeout
+                )
             except Unreachable as failure:
                 pause = 0.0 if limit.is_over else patience.pause_after(failure)
             else:

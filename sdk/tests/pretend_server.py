@@ -85,8 +85,17 @@ class PretendServer:
             self.only.update(ending)
             self.changed.notify_all()
 
-    async def answer(self, value: Any, by: str = "alice@example.com") -> None:
-        await self.end(
+    async def end_each(self, number: int, **ending: Any) -> None:
+        """Every question, once there are so many."""
+        await self.until(lambda: len(self.records) == number)
+        async with self.changed:
+            for record in self.records.values():
+                record.update(ending)
+            self.changed.notify_all()
+
+    async def answer(self, value: Any, by: str = "alice@example.com", number: int = 1) -> None:
+        await self.end_each(
+            number,
             resolution="responded",
             response=value,
             responded_by=by,
@@ -139,6 +148,9 @@ class PretendServer:
                 return self._suspend(asked.json, f"intent-{len(self.records) + 1}")
             case "POST", ["v1", "intents", intent, "suspend"]:
                 return self._suspend(asked.json, intent)
+            case "GET", ["v1", "suspensions"]:
+                page = {"items": [*self.records.values()][::-1], "next_cursor": None}
+                return 200, json.dumps(page).encode()
             case "GET", ["v1", "suspensions", name] if name in self.records:
                 return 200, json.dumps(self.records[name]).encode()
             case "GET", ["v1", "suspensions", name, "wait"] if name in self.records:

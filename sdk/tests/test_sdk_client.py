@@ -478,8 +478,10 @@ async def test_every_program_in_the_documentation_runs_as_it_stands(server, prog
         stdout=asyncio.subprocess.PIPE,
     )
     await server.until(lambda: server.records)
-    form, choices = server.only["response_type"] == "form", server.only["choices"]
-    await server.answer({"amount": 5, "speed": "now"} if form else choices[0]["value"] if choices else "yes")
+    asked = server.records["susp-1"]
+    form, choices = asked["response_type"] == "form", asked["choices"]
+    value = {"amount": 5, "speed": "now"} if form else choices[0]["value"] if choices else "yes"
+    await server.answer(value, number=3 if "wait_session" in program else 1)
     async with asyncio.timeout(LIMIT):
         printed, _ = await process.communicate()
     assert process.returncode == 0

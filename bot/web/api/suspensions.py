@@ -6,6 +6,7 @@ Source: API.md §2; RFC-0025 §5; RFC-0026 §4.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Annotated, Any, Literal
@@ -153,14 +154,19 @@ async def page(
     q: Annotated[
         str | None, Query(max_length=200, pattern=TEXT, description="Words of the question, or its ref.")
     ] = None,
+    with_receipts: Annotated[
+        bool,
+        Query(description="Whether those that this key asked have `resume`, `signal_payload` and `receipt` too."),
+    ] = False,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Response:
-    """Agents see their own questions, operators and admins all of them. The filters add up."""
+    """Agents see their own questions, operators and admins all of them. The filters add up. A receipt counts for a
+    while after it was shown first, here as well."""
     wanted = Filter(status, session_id, invocation_id, signal_id, channel, q or None)
     found = await services.asking.client_queries.suspensions(wanted, actor, before=place(cursor), limit=limit)
     more = None if found.after is None else cursor_after(*found.after)
-    items = [suspension_replies.suspension_json(one) for one in found.suspensions]
+    items = await _records(services, found.suspensions, actor, with_receipts)
     return reply(suspension_replies.SuspensionPage(items=items, next_cursor=more))
 
 
@@ -209,12 +215,15 @@ async def wait(
     suspension_id: Id,
     actor: Caller,
     timeout_seconds: Annotated[int, Query(ge=1, le=55, description="For how many seconds to wait, at most.")] = 55,
+    with_receipts: Annotated[
+        bool, Query(description="`false` leaves `resume`, `signal_payload` and `receipt` out: nothing counts yet.")
+    ] = True,
 ) -> Response:
     """Long polling, for agents without a callback. Returns as soon as the question has ended, or 204 when the time is
     over: then ask again."""
     with while_valid(request) as gone:
         ended = await wait_for_end(services, suspension_id, actor, timedelta(seconds=timeout_seconds), gone)
-    return Response(status_code=204) if ended is None else await _whole(services, ended, actor)
+    return Response(status_code=204) if ended is None else await _whole(services, ended, actor, with_receipts)
 
 
 @routes.post(
@@ -280,13 +289,26 @@ async def release(services: Served, suspension_id: Id, actor: Operator) -> Respo
     return reply(suspension_replies.claim_json(await services.asking.engine.release(suspension_id, actor)))
 
 
-async def _whole(services: Services, suspension: Suspension, actor: Caller) -> Response:
-    """The record. For the key that asked, with what it goes on with and the receipt of its answer."""
-    written = suspension_replies.suspension_json(suspension)
-    if suspension.ask.created_by != actor.key:
-        return reply(written)
-    own = {"resume": reply_of(ResumeReply, suspension.ask.resume), "signal_payload": recorded_payload(suspension)}
-    return reply({**written, **own, "receipt": await services.asking.receipts.for_reader(suspension, actor)})
+async def _whole(services: Services, suspension: Suspension, actor: Caller, with_receipts: bool = True) -> Response:
+    [shown] = await _records(services, [suspension], actor, with_receipts)
+    return reply(shown)
+
+
+async def _records(
+    services: Services, found: Sequence[Suspension], actor: Caller, with_receipts: bool
+) -> list[SuspensionReply]:
+    """The records. ``with_receipts``: for the key that asked, each with what it goes on with and the receipt of its
+    answer."""
+    written = [suspension_replies.suspension_json(one) for one in found]
+    if not with_receipts:
+        return written
+    receipts = await services.asking.receipts.for_reader(found, actor)
+    for one, record in zip(found, written, strict=True):
+        if one.ask.created_by == actor.key:
+            record["resume"] = reply_of(ResumeReply, one.ask.resume)
+            record["signal_payload"] = recorded_payload(one)
+            record["receipt"] = receipts.get(one.id)
+    return written
 
 
 async def wait_for_end(

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from handraise import AlreadyDenied, Handraise, HandraiseSync, needs_approval
 
+from sdk.tests.in_thread import InThread
 from tests.cli import handraise
 from tests.world import KEYS, World, running
 
@@ -17,13 +18,60 @@ ACTION: dict[str, Any] = {"tool": "stripe.refund", "amount": 49999}
 CHOICES = ["approve", "deny"]
 
 
-async def test_a_repeat_is_the_first_one_and_says_so(any_world: World) -> None:
-    resume = {"session_id": "sess-1", "invocation_id": "inv-1"}
-    async with Handraise(any_world.url, KEYS["agent"]) as people:
-        first = await people.suspend("Go?", choices=CHOICES, resume=resume)
-        again = await people.suspend("Go?", choices=CHOICES, resume=resume)
-    assert (first.joined, again.joined) == (False, True)
-    assert again.suspension_id == first.suspension_id
+async def test_a_repeat_of_the_same_invocation_is_the_first_one_also_after_its_end(any_world: World) -> None:
+    named = {"session_id": "sess-1", "invocation_id": "inv-1"}
+    for people in (Handraise(any_world.url, KEYS["agent"]), InThread(any_world.url, KEYS["agent"])):
+        async with people:
+            action = {**ACTION, "asked_by": type(people).__name__}
+            first = await people.suspend("Go?", choices=CHOICES, action=action, resume=named)
+            again = await people.suspend("Go?", choices=CHOICES, action=action, resume=named)
+            joined = await people.suspend(
+                "Go?", choices=CHOICES, action=action, resume={**named, "correlation_id": "c"}
+            )
+            assert again.suspension_id == joined.suspension_id == first.suspension_id
+            assert joined.joined
+            asked = {"intent_id": first.intent_id, "suspension_id": first.suspension_id}
+            assert (await any_world.answer(asked, "deny")).status_code == 200
+            late = await people.suspend("Go?", choices=CHOICES, action=action, resume=named)
+            assert (await people.wait(late.suspension_id)).response == "deny"
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"action": {**ACTION, "amount": 5}},
+        {"resume": {"session_id": "sess-1", "invocation_id": "inv-2"}},
+        {"resume": {"session_id": "sess-2", "invocation_id": "inv-1"}},
+    ],
+    ids=["another action", "another invocation", "another session"],
+)
+async def test_another_action_or_invocation_is_another_question(world: World, changed: dict[str, Any]) -> None:
+    asking: dict[str, Any] = {
+        "choices": CHOICES,
+        "action": ACTION,
+        "resume": {"session_id": "sess-1", "invocation_id": "inv-1"},
+    }
+    async with Handraise(world.url, KEYS["agent"]) as people:
+        first = await people.suspend("Go?", **asking)
+        other = await people.suspend("Go?", **{**asking, **changed})
+    assert other.suspension_id != first.suspension_id
+
+
+@pytest.mark.parametrize("named", [{"session_id": "sess-1"}, {"invocation_id": "inv-1"}, {}])
+async def test_without_a_session_or_an_invocation_each_ask_is_a_question_of_its_own(
+    world: World, named: dict[str, Any]
+) -> None:
+    async with Handraise(world.url, KEYS["agent"]) as people:
+        asked = [await people.suspend("rm -rf build?", choices=CHOICES, action=ACTION, resume=named) for _ in range(2)]
+    assert asked[0].suspension_id != asked[1].suspension_id
+
+
+async def test_the_same_question_of_one_invocation_about_two_intents_is_two(world: World) -> None:
+    named = {"session_id": "sess-1", "invocation_id": "inv-1"}
+    async with Handraise(world.url, KEYS["agent"]) as people:
+        intents = [await people.create_intent(f"Refund {number}") for number in range(2)]
+        asked = [await people.suspend("Go?", choices=CHOICES, intent_id=one.id, resume=named) for one in intents]
+    assert asked[0].suspension_id != asked[1].suspension_id
 
 
 async def test_a_denied_action_is_an_error_that_has_the_reason_and_the_notice_has_it_too(
