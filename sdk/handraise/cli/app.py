@@ -16,7 +16,7 @@ import typer
 import typer.main
 from typer.core import TyperGroup
 
-from handraise.cli import admin, answer, ask, audit, lookup
+from handraise.cli import admin, answer, ask, audit, lookup, mcp
 from handraise.cli.terminal import say, warn
 
 GROUP = "handraise.commands"
@@ -117,6 +117,7 @@ app.command(rich_help_panel=_ASKING)(answer.claim)
 app.command(rich_help_panel=_ASKING)(answer.release)
 app.command(rich_help_panel=_ASKING)(answer.assign)
 app.command(rich_help_panel=_ASKING)(answer.clarify)
+app.command(rich_help_panel=_ASKING)(mcp.mcp)
 app.command("list", rich_help_panel=_LOOKING)(lookup.list_)
 app.command(rich_help_panel=_LOOKING)(lookup.show)
 app.command(rich_help_panel=_LOOKING)(lookup.timeline)
