@@ -107,11 +107,12 @@ def check_ready(upstreams: Upstreams) -> None:
         raise DependenciesIncomplete("The intent waits for what it depends on.")
 
 
-def check_completion(upstreams: Upstreams) -> None:
+def check_completion(intent: Intent, upstreams: Upstreams) -> None:
     """The completion gate: every dependency and every child is completed; a suspended one is not (RFC-0002; RFC-0026
-    §2 rule 2). Raises :class:`DependenciesIncomplete`."""
+    §2 rule 2). What is blocked is never completed, whoever has blocked it (API.md §7). Raises
+    :class:`DependenciesIncomplete`."""
     dependencies, children = upstreams.of_kind(EdgeKind.DEPENDENCY), upstreams.of_kind(EdgeKind.CHILD)
-    if dependencies or children:
+    if dependencies or children or intent.status is IntentStatus.BLOCKED:
         raise DependenciesIncomplete(
             "The intent can be completed once what it depends on and its children are.",
             incomplete_dependencies=dependencies,

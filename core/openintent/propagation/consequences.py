@@ -105,8 +105,9 @@ class Consequences:
         """
         if wanted is IntentStatus.ACTIVE and intent.held:
             check_unblocked(intent, intent_edges.unmet(tx.conn, intent.id))
-        if wanted is IntentStatus.COMPLETED and intent.links & (IntentLink.DEPENDENCIES | IntentLink.CHILDREN):
-            check_completion(intent_edges.unmet(tx.conn, intent.id))
+        gated = intent.status is IntentStatus.BLOCKED or intent.links & (IntentLink.DEPENDENCIES | IntentLink.CHILDREN)
+        if wanted is IntentStatus.COMPLETED and gated:
+            check_completion(intent, intent_edges.unmet(tx.conn, intent.id))
         if wanted is IntentStatus.COMPLETED and intent.links & IntentLink.PHASE:
             check_given(tx.conn, intent.id)
 

@@ -81,15 +81,17 @@ def test_children_hold_nobody_and_keep_their_parent_from_being_completed() -> No
     assert upstreams_changed(intent(BLOCKED, IntentHold.UPSTREAM), children).intent.status is ACTIVE
     check_ready(children)
     with pytest.raises(DependenciesIncomplete) as refusal:
-        check_completion(children)
+        check_completion(intent(ACTIVE), children)
     assert refusal.value.details == {"incomplete_dependencies": 0, "incomplete_children": 2}
 
 
 def test_every_status_but_completed_keeps_the_gate_shut() -> None:
-    check_completion(NONE)
+    check_completion(intent(ACTIVE), NONE)
     for status in ALL - {COMPLETED}:
         with pytest.raises(DependenciesIncomplete):
-            check_completion(unmet(status))
+            check_completion(intent(ACTIVE), unmet(status))
+    with pytest.raises(DependenciesIncomplete):
+        check_completion(intent(BLOCKED), NONE)
 
 
 def test_a_draft_is_activated_only_with_its_dependencies_completed() -> None:

@@ -42,9 +42,10 @@ async def test_phases_that_take_outputs_are_blocked_until_those_are_there(any_ro
     asked = await put_question(any_room, a["intent_id"])
     assert await statuses(any_room, made) == {"a": "suspended_awaiting_input", "b": "blocked", "c": "active"}
     headers = {"If-Match": str((await any_room.intent(b))["version"])}
-    path, body = f"/v1/intents/{b['intent_id']}/status", {"status": "active"}
-    own = await any_room.call("POST", path, json=body, headers=headers)
-    assert (own.status_code, own.json()["detail"]["error"]) == (409, "dependencies_incomplete")
+    for wanted in ("active", "completed"):
+        path, body = f"/v1/intents/{b['intent_id']}/status", {"status": wanted}
+        own = await any_room.call("POST", path, json=body, headers=headers)
+        assert (own.status_code, own.json()["detail"]["error"]) == (409, "dependencies_incomplete")
     await any_room.answer(asked, "yes")
     assert (await statuses(any_room, made))["b"] == "blocked"
     await complete(any_room, a)

@@ -56,6 +56,14 @@ async def test_whoever_follows_an_intent_hears_at_once_that_an_upstream_has_move
     assert await status(any_room, one) == "blocked"
 
 
+async def test_what_its_owner_has_blocked_is_not_completed_either(any_room: World) -> None:
+    one = await make(any_room)
+    assert (await move(any_room, one, "blocked")).status_code == 200
+    refused(await move(any_room, one, "completed"), 409, "dependencies_incomplete")
+    assert (await move(any_room, one, "active")).status_code == 200
+    await complete(any_room, one)
+
+
 async def test_nobody_completes_before_its_dependencies_and_children(any_room: World) -> None:
     upstream, root = await make(any_room), await make(any_room)
     below = await child(any_room, root)
