@@ -9,11 +9,11 @@ from fastapi.exceptions import RequestValidationError
 
 from bot.web.api import intent_replies, requests, suspension_replies
 from bot.web.api.auth import Agent, Handler, KeyedRoute, Operator, Served, Services
-from bot.web.api.paging import IdempotencyKey, once
+from bot.web.api.paging import IdempotencyKey, once, replayed
 from bot.web.api.replies import BODY, refusals, reply
-from bot.web.api.suspensions import Id, replayed
+from bot.web.api.suspensions import Id
 from core.domain.answers import GivenAnswer
-from core.domain.reception import Counted, Reception, Recorded, accepted
+from core.domain.reception import Reception, accepted
 from core.domain.suspension import Via
 from core.errors import IdempotencyConflict, InvalidRequest, SuspensionIdRequired
 from core.idempotency import Replayed
@@ -79,9 +79,8 @@ async def respond(
         named=body.responded_by,
         via=Via("api", actor.key),
     )
-    repeatable = await once(request, actor, key, _written)
-    done = await services.asking.engine.respond_once(answer, repeatable)
-    return _told(done)
+    repeatable = await once(request, actor, key, _answered)
+    return _told(await services.asking.engine.respond_once(answer, repeatable))
 
 
 routes.add_api_route(
@@ -111,10 +110,8 @@ async def signal(
     open question has that name: send it again later (OpenArmature harness §6)."""
     reason, metadata, via = _reason(body.metadata), body.metadata or {}, Via("signal", actor.key)
     answer = GivenAnswer("", actor, "signal", body.value, None, reason, metadata, via=via)
-    done = await services.asking.engine.signal(
-        answer, signal_id, body.creator, await once(request, actor, key, _written)
-    )
-    return _told(done)
+    repeatable = await once(request, actor, key, _answered)
+    return _told(await services.asking.engine.signal(answer, signal_id, body.creator, repeatable))
 
 
 @routes.post(
@@ -144,12 +141,13 @@ def _reason(metadata: requests.JsonObject | None) -> str | None:
     return reason or None
 
 
-def _written(taken: Recorded | Counted) -> tuple[int, str]:
-    return suspension_replies.answered(taken.suspension)
-
-
 def _told(done: Reception | Replayed) -> Response:
-    if isinstance(done, Replayed):
-        return replayed(done)
-    status, body = suspension_replies.answered(accepted(done))
-    return Response(body, status, media_type="application/json")
+    return replayed(done) if isinstance(done, Replayed) else _answered(done)
+
+
+def _answered(done: Reception) -> Response:
+    """202 while more answers are needed."""
+    suspension = accepted(done)
+    if not suspension.is_open:
+        return reply(suspension_replies.answer_json(suspension))
+    return reply(suspension_replies.partial_answer_json(suspension), 202)

@@ -6,15 +6,17 @@ import hashlib
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
-from fastapi import Header, Query, Request
+from fastapi import Header, Query, Request, Response
 from pydantic import AfterValidator, BeforeValidator
 
 from core.domain.people import Actor
 from core.domain.wire import as_utc
-from core.idempotency import IdempotentRequest
+from core.idempotency import IdempotentRequest, Replayed
 from core.store.tables import PageCursor
+
+T = TypeVar("T")
 
 Limit = Annotated[int, Query(ge=1, le=200, description="How many items at most.")]
 Cursor = Annotated[
@@ -84,11 +86,25 @@ def version(if_match: str) -> int:
 
 
 async def once(
-    request: Request, actor: Actor, key: str | None, write: Callable[[Any], tuple[int, str]]
+    request: Request, actor: Actor, key: str | None, respond: Callable[[Any], Response]
 ) -> IdempotentRequest | None:
-    """What makes this request idempotent, ``None`` where it has no key."""
+    """What makes this request idempotent, ``None`` without a key. ``respond`` makes the reply that is kept."""
     if key is None:
         return None
     path = request.url.path.removeprefix("/api")
     content = hashlib.sha256(f"{request.method} {path}\n".encode() + await request.body()).hexdigest()
-    return IdempotentRequest(actor.key or actor.identity, key, content, write)
+    return IdempotentRequest(actor.key or actor.identity, key, content, lambda done: _kept(respond(done)))
+
+
+def _kept(response: Response) -> tuple[int, str]:
+    return response.status_code, bytes(response.body).decode()
+
+
+def replied(done: T | Replayed, respond: Callable[[T], Response]) -> Response:
+    """The reply of ``respond`` to what was done, or the first reply again."""
+    return replayed(done) if isinstance(done, Replayed) else respond(done)
+
+
+def replayed(done: Replayed) -> Response:
+    """The first reply again, and that it is one."""
+    return Response(done.body, done.status, {"Idempotency-Replayed": "true"}, media_type="application/json")

@@ -11,11 +11,9 @@ from fastapi import APIRouter, Request, Response
 
 from bot.web.api import requests
 from bot.web.api.auth import Agent, KeyedRoute, Served
-from bot.web.api.paging import IdempotencyKey, once
+from bot.web.api.paging import IdempotencyKey, once, replied
 from bot.web.api.replies import BODY, refusals, reply
-from bot.web.api.suspensions import replayed
-from core.domain.wire import Open, json_text
-from core.idempotency import Replayed
+from core.domain.wire import Open
 
 routes = APIRouter(route_class=KeyedRoute, tags=["receipts"])
 
@@ -27,7 +25,8 @@ class ValidReply(Open):
     """Always `true`."""
 
 
-_VALID = ValidReply(valid=True)
+def _valid(_: object) -> Response:
+    return reply(ValidReply(valid=True))
 
 
 @routes.post(
@@ -46,6 +45,6 @@ async def verify(
         body.when,
         actor,
         allow_silence=body.allow_silence,
-        once=await once(request, actor, key, lambda _: (200, json_text(_VALID))),
+        once=await once(request, actor, key, _valid),
     )
-    return replayed(done) if isinstance(done, Replayed) else reply(_VALID)
+    return replied(done, _valid)

@@ -22,7 +22,7 @@ from core.domain.request import AttemptProblem, Opened
 from core.domain.same_ask import Joined
 from core.domain.silence import what_silence_means
 from core.domain.suspension import Kind, Suspension
-from core.domain.wire import Instant, JsonObject, LadderEntry, Open, json_text, ladder_json, reply_of
+from core.domain.wire import Instant, JsonObject, LadderEntry, Open, ladder_json, reply_of
 from core.ports import Responders
 
 
@@ -311,13 +311,10 @@ class PartialAnswerReply(Open):
     """The same of each choice; of a text or a form, of each value that was given."""
 
 
-def answered(suspension: Suspension) -> tuple[int, str]:
-    """The reply to an answer: 202 while more of them are needed."""
-    if not suspension.is_open:
-        return 200, json_text(answer_json(suspension))
+def partial_answer_json(suspension: Suspension) -> PartialAnswerReply:
     so_far = count(suspension, suspension.answers[-1].value)
     each = {value: reply_of(CountReply, one) for value, one in counts(suspension).items()}
-    return 202, json_text(reply_of(PartialAnswerReply, so_far, counts=each))
+    return reply_of(PartialAnswerReply, so_far, counts=each)
 
 
 class ClaimReply(Open):

@@ -17,7 +17,19 @@ from starlette.convertors import StringConvertor, register_url_convertor
 from bot.observability.tracing import AskSpan
 from bot.web.api import requests, suspension_replies
 from bot.web.api.auth import Agent, Caller, KeyedRoute, Operator, Served, Services, while_valid
-from bot.web.api.paging import TEXT, Cursor, IdempotencyKey, Limit, OptionalIfMatch, cursor_after, once, place, version
+from bot.web.api.paging import (
+    TEXT,
+    Cursor,
+    IdempotencyKey,
+    Limit,
+    OptionalIfMatch,
+    cursor_after,
+    once,
+    place,
+    replayed,
+    replied,
+    version,
+)
 from bot.web.api.replies import BODY, refusals, reply
 from bot.web.api.suspension_replies import WholeNoticeReply, whole_notice_json
 from bot.web.api.timeline import TimelineReply, timeline_json
@@ -29,7 +41,7 @@ from core.domain.request import Opened
 from core.domain.same_ask import Joined
 from core.domain.silence import what_silence_means
 from core.domain.suspension import Cut, Suspension
-from core.domain.wire import ResumeReply, instant, json_text, ladder_json, plain, policy_json, reply_of
+from core.domain.wire import ResumeReply, instant, ladder_json, plain, policy_json, reply_of
 from core.errors import Unauthorized
 from core.hub import Wakeup, first_of
 from core.idempotency import Replayed
@@ -241,8 +253,8 @@ async def cancel(
 ) -> Response:
     """By the key that asked, or an admin. Its notices are taken back, the agent is called back, and the intent is
     active again."""
-    repeatable = await once(request, actor, key, shown)
-    return _shown(await services.asking.engine.cancel(suspension_id, actor, body.reason, repeatable))
+    repeatable = await once(request, actor, key, _shown)
+    return replied(await services.asking.engine.cancel(suspension_id, actor, body.reason, repeatable), _shown)
 
 
 @routes.post(
@@ -260,8 +272,10 @@ async def report_outcome(
 ) -> Response:
     """By the key that asked, once, after the end. People see it on the page and in Slack's message. Whoever decided is
     told of a failure."""
-    repeatable = await once(request, actor, key, shown)
-    return _shown(await services.asking.engine.report(suspension_id, actor, body.report(actor.identity), repeatable))
+    repeatable = await once(request, actor, key, _shown)
+    return replied(
+        await services.asking.engine.report(suspension_id, actor, body.report(actor.identity), repeatable), _shown
+    )
 
 
 @routes.post(
@@ -341,29 +355,21 @@ def _policy_with_sources(resolved: ResolvedPolicy) -> dict[str, suspension_repli
     return {name: {"value": values[name], "from": level} for name, level in resolved.sources.items()}
 
 
-def shown(suspension: Suspension) -> tuple[int, str]:
-    """The reply that shows the whole record, as it is kept for a repeated request."""
-    return 200, json_text(suspension_replies.suspension_json(suspension))
+def _shown(suspension: Suspension) -> Response:
+    return reply(suspension_replies.suspension_json(suspension))
 
 
-def _created(done: Opened | Joined) -> tuple[int, str]:
+def _created(done: Opened | Joined) -> Response:
     if isinstance(done, Joined):
-        return 200, json_text(suspension_replies.joined_outcome(done))
-    return 201, json_text(suspension_replies.suspended_outcome(done))
+        return reply(suspension_replies.joined_outcome(done))
+    return reply(suspension_replies.suspended_outcome(done), 201)
 
 
 def _told(done: Opened | Joined | Replayed, span: AskSpan) -> Response:
     if isinstance(done, Replayed):
         return replayed(done)
     span.asked(done.suspension)
-    status, body = _created(done)
-    return Response(body, status, media_type="application/json")
-
-
-def replayed(done: Replayed) -> Response:
-    """The first reply again, and that it is one."""
-    headers = {"Idempotency-Replayed": "true"}
-    return Response(done.body, done.status, headers, media_type="application/json")
+    return _created(done)
 
 
 _REPLIES = {200: {"model": SuspensionReply}, **refusals(*BODY, 403, 404, 409)}
@@ -385,11 +391,8 @@ async def assign(
 ) -> Response:
     """They are asked now, under the number of the attempt that is out. Only people of the directory and named keys can
     be given a question."""
-    return _shown(
-        await services.asking.collaboration.assign(
-            suspension_id, actor, body.to, await once(request, actor, key, shown)
-        )
-    )
+    repeatable = await once(request, actor, key, _shown)
+    return replied(await services.asking.collaboration.assign(suspension_id, actor, body.to, repeatable), _shown)
 
 
 @collaboration_routes.post(
@@ -405,8 +408,8 @@ async def clarify(
 ) -> Response:
     """The agent gets the callback `clarification_requested`. The clock waits for it, for one interval and never over 24
     hours."""
-    repeatable = await once(request, actor, key, shown)
-    return _shown(await services.asking.collaboration.clarify(suspension_id, actor, body.question, repeatable))
+    repeatable = await once(request, actor, key, _shown)
+    return replied(await services.asking.collaboration.clarify(suspension_id, actor, body.question, repeatable), _shown)
 
 
 @collaboration_routes.post(
@@ -424,9 +427,7 @@ async def clarification(
 ) -> Response:
     """By the key that asked. People see the text below the question, and the times that remain move by what the clock
     has waited."""
-    repeatable = await once(request, actor, key, shown)
-    return _shown(await services.asking.collaboration.clarification(suspension_id, actor, body.text, repeatable))
-
-
-def _shown(done: Suspension | Replayed) -> Response:
-    return replayed(done) if isinstance(done, Replayed) else reply(suspension_replies.suspension_json(done))
+    repeatable = await once(request, actor, key, _shown)
+    return replied(
+        await services.asking.collaboration.clarification(suspension_id, actor, body.text, repeatable), _shown
+    )

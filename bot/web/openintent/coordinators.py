@@ -13,13 +13,12 @@ from pydantic import JsonValue, RootModel
 
 from bot.web.api import paging
 from bot.web.api.auth import Agent, Caller, KeyedRoute, Served
-from bot.web.api.paging import IdempotencyKey, IfMatch, Limit, Offset, once, version
+from bot.web.api.paging import IdempotencyKey, IfMatch, Limit, Offset, once, replied, version
 from bot.web.api.replies import BODY, ETAG, refusals, reply
 from bot.web.api.requests import IntentId, JsonObject, Name, Strict, such_as
-from bot.web.api.suspensions import Id, replayed
+from bot.web.api.suspensions import Id
 from core.domain.policy import Seconds
-from core.domain.wire import Instant, Open, instant, json_text, reply_of
-from core.idempotency import Replayed
+from core.domain.wire import Instant, Open, instant, reply_of
 from core.openintent.containers.coordinators import NewCoordinator
 from core.openintent.domain.coordinator import Coordinator, CoordinatorChange, CoordinatorStatus, SuspensionPolicy
 
@@ -172,12 +171,8 @@ async def create(
 ) -> Response:
     """It looks after an intent or a portfolio. `suspension_policy` says what follows when somebody there waits for a
     person (RFC-0026 §3)."""
-
-    def written(made: Coordinator) -> tuple[int, str]:
-        return 200, json_text(coordinator_json(made, made.granted_at))
-
-    made = await services.openintent.coordinators.create(body.wanted(), actor, await once(request, actor, key, written))
-    return replayed(made) if isinstance(made, Replayed) else _with_etag(made, made.granted_at)
+    made = await services.openintent.coordinators.create(body.wanted(), actor, await once(request, actor, key, _made))
+    return replied(made, _made)
 
 
 @routes.get(
@@ -243,6 +238,10 @@ async def of_intent(services: Served, intent_id: Id, actor: Caller) -> Response:
     found = await services.openintent.coordinators.of_intent(intent_id, actor)
     now = services.openintent.coordinators.clock.now()
     return reply([coordinator_json(one, now) for one in found])
+
+
+def _made(one: Coordinator) -> Response:
+    return _with_etag(one, one.granted_at)
 
 
 def _with_etag(one: Coordinator, now: datetime) -> Response:

@@ -15,16 +15,15 @@ from typing_extensions import TypedDict
 from bot.web.api import intent_replies
 from bot.web.api.auth import Agent, Caller, KeyedRoute, Served, Services
 from bot.web.api.intent_replies import aggregate_json, intent_json
-from bot.web.api.paging import IdempotencyKey, IfMatch, Offset, once, version
+from bot.web.api.paging import IdempotencyKey, IfMatch, Offset, once, replied, version
 from bot.web.api.replies import BODY, ETAG, refusals, reply
-from bot.web.api.suspensions import Id, replayed
+from bot.web.api.suspensions import Id
 from bot.web.openintent import intent_bodies
 from bot.web.openintent.intents import created, new_intent, with_etag
 from core.domain.intent import IntentStatus
 from core.domain.people import Actor
 from core.domain.wire import Open, reply_of
 from core.errors import InvalidRequest
-from core.idempotency import Replayed
 from core.openintent.containers.graph import Around, IntentGraph
 from core.openintent.store import intent_graph
 
@@ -158,7 +157,7 @@ async def create_child(
         raise InvalidRequest("The path names another parent.", path="parent_intent_id")
     wanted = replace(new_intent(body), parent_id=intent_id)
     made = await services.openintent.intents.create(wanted, actor, await once(request, actor, key, created))
-    return replayed(made) if isinstance(made, Replayed) else with_etag(made, 201)
+    return replied(made, created)
 
 
 async def _list(

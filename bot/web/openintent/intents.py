@@ -12,16 +12,14 @@ from fastapi import APIRouter, Query, Request, Response
 
 from bot.web.api import intent_replies
 from bot.web.api.auth import Agent, Caller, KeyedRoute, Served, Services
-from bot.web.api.paging import TEXT, IdempotencyKey, IfMatch, Instant, Limit, Offset, once, version
+from bot.web.api.paging import TEXT, IdempotencyKey, IfMatch, Instant, Limit, Offset, once, replied, version
 from bot.web.api.replies import BODY, ETAG, refusals, reply
-from bot.web.api.suspensions import Id, replayed
+from bot.web.api.suspensions import Id
 from bot.web.openintent import intent_bodies
 from bot.web.openintent.client_records import parse_record, take_record
 from core.domain.intent import IntentStatus
 from core.domain.people import Actor
 from core.domain.vocabulary import Event
-from core.domain.wire import json_text
-from core.idempotency import Replayed
 from core.openintent.intents.intents import NewIntent, Shown
 
 _KNOWN = """
@@ -66,7 +64,7 @@ async def create(
 ) -> Response:
     """Made as `draft` unless `status` says `active`. The caller's key owns it (RFC-0001)."""
     made = await services.openintent.intents.create(new_intent(body), actor, await once(request, actor, key, created))
-    return replayed(made) if isinstance(made, Replayed) else with_etag(made, 201)
+    return replied(made, created)
 
 
 @routes.get(
@@ -207,8 +205,8 @@ def new_intent(body: intent_bodies.IntentBody) -> NewIntent:
     )
 
 
-def created(shown: Shown) -> tuple[int, str]:
-    return 201, json_text(intent_replies.intent_json(shown))
+def created(shown: Shown) -> Response:
+    return with_etag(shown, 201)
 
 
 def with_etag(shown: Shown, status: int = 200) -> Response:

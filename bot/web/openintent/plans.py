@@ -9,9 +9,9 @@ from __future__ import annotations
 from fastapi import APIRouter, Request, Response
 
 from bot.web.api.auth import Agent, Caller, KeyedRoute, Operator, Served, Services
-from bot.web.api.paging import IdempotencyKey, IfMatch, Limit, Offset, once, version
+from bot.web.api.paging import IdempotencyKey, IfMatch, Limit, Offset, once, replayed, replied, version
 from bot.web.api.replies import BODY, ETAG, refusals, reply
-from bot.web.api.suspensions import Id, replayed
+from bot.web.api.suspensions import Id
 from bot.web.openintent.plan_bodies import (
     ApprovalBody,
     CheckpointBody,
@@ -24,8 +24,7 @@ from bot.web.openintent.plan_bodies import (
     plan_json,
 )
 from core.domain.people import Actor
-from core.domain.reception import Counted, Recorded, accepted
-from core.domain.wire import json_text
+from core.domain.reception import Reception, accepted
 from core.idempotency import Replayed
 from core.openintent.containers.plans import ShownCheckpoint, ShownPlan
 from core.openintent.domain.checkpoint import CheckpointAnswer
@@ -44,9 +43,9 @@ async def create(
     services: Served, request: Request, actor: Agent, body: NewPlanBody, key: IdempotencyKey = None
 ) -> Response:
     """It begins as `draft` (RFC-0012)."""
-    again = await once(request, actor, key, _made)
+    again = await once(request, actor, key, _with_etag)
     made = await services.openintent.plans.create(body.intent_id, body.change(), actor, again)
-    return replayed(made) if isinstance(made, Replayed) else _with_etag(made)
+    return replied(made, _with_etag)
 
 
 @routes.get(
@@ -88,10 +87,6 @@ async def page(
     return reply([plan_json(one) for one in found])
 
 
-def _made(shown: ShownPlan) -> tuple[int, str]:
-    return 200, json_text(plan_json(shown))
-
-
 def _with_etag(shown: ShownPlan) -> Response:
     return reply(plan_json(shown), 200, {"ETag": f'"{shown.plan.version}"'})
 
@@ -112,12 +107,9 @@ async def reach(
     with services.running.tracing.asking(request.headers) as span:
         again = await once(request, actor, key, _reached)
         made = await services.openintent.checkpoints.make(plan_id, body.wanted(), actor, span.traceparent, again)
-        if isinstance(made, Replayed):
-            return replayed(made)
-        if made.asked is not None:
+        if not isinstance(made, Replayed) and made.asked is not None:
             span.asked(made.asked)
-    status, text = _reached(made)
-    return Response(text, status, media_type="application/json")
+    return replied(made, _reached)
 
 
 @routes.post(
@@ -165,16 +157,14 @@ async def _judge(
 ) -> Response:
     checkpoint = await services.openintent.checkpoints.get(checkpoint_id, actor)
 
-    def judged(taken: Recorded | Counted) -> tuple[int, str]:
-        return 200, json_text(checkpoint_json(ShownCheckpoint(checkpoint, taken.suspension)))
+    def judged(done: Reception) -> Response:
+        return _reached(ShownCheckpoint(checkpoint, accepted(done)))
 
     again = await once(request, actor, key, judged)
     reason = body.reason or None
     done = await services.openintent.checkpoints.answer(checkpoint, verdict, actor, reason, body.responded_by, again)
-    if isinstance(done, Replayed):
-        return replayed(done)
-    return reply(checkpoint_json(ShownCheckpoint(checkpoint, accepted(done))))
+    return replayed(done) if isinstance(done, Replayed) else judged(done)
 
 
-def _reached(shown: ShownCheckpoint) -> tuple[int, str]:
-    return 200, json_text(checkpoint_json(shown))
+def _reached(shown: ShownCheckpoint) -> Response:
+    return reply(checkpoint_json(shown))

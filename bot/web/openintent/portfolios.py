@@ -15,15 +15,14 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from bot.web.api.auth import Agent, Caller, KeyedRoute, Served
 from bot.web.api.intent_replies import IntentReply, intent_json
-from bot.web.api.paging import TEXT, Cursor, IdempotencyKey, Limit, Offset, cursor_after, once, place
+from bot.web.api.paging import TEXT, Cursor, IdempotencyKey, Limit, Offset, cursor_after, once, place, replied
 from bot.web.api.paging import Instant as GivenInstant
 from bot.web.api.replies import BODY, refusals, reply
 from bot.web.api.requests import IntentId, Name, Strict, such_as
-from bot.web.api.suspensions import Id, replayed
+from bot.web.api.suspensions import Id
 from core.domain.intent import IntentStatus
-from core.domain.wire import Instant, JsonObject, Open, instant, json_text, reply_of
+from core.domain.wire import Instant, JsonObject, Open, instant, reply_of
 from core.errors import InvalidRequest
-from core.idempotency import Replayed
 from core.openintent.containers.portfolios import CountedPortfolio, NewPortfolio
 from core.openintent.domain.portfolio import (
     Aggregate,
@@ -229,7 +228,7 @@ async def create(
 ) -> Response:
     """`governance.deadline` is the moment at which questions of its members end (RFC-0026 §2 rule 5)."""
     made = await services.openintent.portfolios.create(body.wanted(), actor, await once(request, actor, key, _created))
-    return replayed(made) if isinstance(made, Replayed) else reply(portfolio_json(made))
+    return replied(made, _created)
 
 
 @routes.get(
@@ -292,7 +291,7 @@ async def add(
     again = await once(request, actor, key, _added)
     role, priority = body.role or MembershipRole.MEMBER, body.priority or 0
     made = await services.openintent.portfolios.add(portfolio_id, body.intent_id, role, priority, actor, again)
-    return replayed(made) if isinstance(made, Replayed) else reply(reply_of(MembershipReply, made))
+    return replied(made, _added)
 
 
 @routes.get(
@@ -335,9 +334,9 @@ async def of_intent(services: Served, intent_id: Id, actor: Caller) -> Response:
     return reply(PortfolioList(portfolios=[portfolio_json(one) for one in found]))
 
 
-def _created(made: CountedPortfolio) -> tuple[int, str]:
-    return 200, json_text(portfolio_json(made))
+def _created(made: CountedPortfolio) -> Response:
+    return reply(portfolio_json(made))
 
 
-def _added(made: PortfolioMember) -> tuple[int, str]:
-    return 200, json_text(reply_of(MembershipReply, made))
+def _added(made: PortfolioMember) -> Response:
+    return reply(reply_of(MembershipReply, made))

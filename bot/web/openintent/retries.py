@@ -16,17 +16,16 @@ from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from bot.web.api.auth import Agent, AgentName, Caller, KeyedRoute, Served
-from bot.web.api.paging import IdempotencyKey, once
+from bot.web.api.paging import IdempotencyKey, once, replied
 from bot.web.api.paging import Instant as GivenInstant
 from bot.web.api.replies import BODY, refusals, reply
 from bot.web.api.requests import Name, Strict, Url, such_as
 from bot.web.api.sessions import seen_by
-from bot.web.api.suspensions import Id, replayed
+from bot.web.api.suspensions import Id
 from bot.web.errors import VISIBLE
 from core.domain.people import Actor
-from core.domain.wire import Instant, JsonObject, Open, json_text, reply_of
+from core.domain.wire import Instant, JsonObject, Open, reply_of
 from core.errors import InvalidRequest
-from core.idempotency import Replayed
 from core.openintent.domain.retry import (
     Failed,
     FailurePolicy,
@@ -241,10 +240,8 @@ async def record(
     """`retry_scheduled_at` in the reply says when; it is `null` if no retry is left. The policy's fallback agent takes
     over then."""
     failed = body.failed(_name_of(actor))
-    made = await services.openintent.retrying.record(
-        intent_id, failed, actor, await once(request, actor, key, _recorded)
-    )
-    return replayed(made) if isinstance(made, Replayed) else reply(failure_json(made))
+    again = await once(request, actor, key, _recorded)
+    return replied(await services.openintent.retrying.record(intent_id, failed, actor, again), _recorded)
 
 
 @routes.get(
@@ -299,5 +296,5 @@ def _name_of(actor: Actor) -> str:
     return actor.key or actor.identity
 
 
-def _recorded(failure: IntentFailure) -> tuple[int, str]:
-    return 200, json_text(failure_json(failure))
+def _recorded(failure: IntentFailure) -> Response:
+    return reply(failure_json(failure))

@@ -7,14 +7,13 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 
 from bot.web.api.auth import Caller, KeyedRoute, Served
-from bot.web.api.paging import Cursor, IdempotencyKey, Limit, cursor_after, once, place
+from bot.web.api.paging import Cursor, IdempotencyKey, Limit, cursor_after, once, place, replied
 from bot.web.api.replies import BODY, refusals, reply
 from bot.web.api.sessions import seen_by
-from bot.web.api.suspensions import Id, replayed
+from bot.web.api.suspensions import Id
 from bot.web.openintent import intent_bodies
 from core.domain.people import Actor
-from core.domain.wire import Instant, Open, json_text, reply_of
-from core.idempotency import Replayed
+from core.domain.wire import Instant, Open, reply_of
 from core.openintent.store.subscriptions import Subscription
 
 routes = APIRouter(route_class=KeyedRoute, tags=["subscriptions"])
@@ -75,13 +74,11 @@ async def subscribe(
     """Events are posted to `webhook_url`, signed as callbacks are (RFC-0006). Read the log by `GET
     /intents/{intent_id}/events` if the order matters."""
 
-    def made_json(made: Subscription) -> tuple[int, str]:
-        return 200, json_text(subscription_json(made, actor))
+    def subscribed(made: Subscription) -> Response:
+        return reply(subscription_json(made, actor))
 
-    made = await services.openintent.subscriptions.create(
-        body.wanted(), actor, await once(request, actor, key, made_json)
-    )
-    return replayed(made) if isinstance(made, Replayed) else reply(subscription_json(made, actor))
+    again = await once(request, actor, key, subscribed)
+    return replied(await services.openintent.subscriptions.create(body.wanted(), actor, again), subscribed)
 
 
 @routes.get(

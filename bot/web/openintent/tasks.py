@@ -11,14 +11,13 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field, RootModel
 
 from bot.web.api.auth import Agent, Caller, KeyedRoute, Served
-from bot.web.api.paging import IdempotencyKey, IfMatch, Limit, Offset, once, version
+from bot.web.api.paging import IdempotencyKey, IfMatch, Limit, Offset, once, replied, version
 from bot.web.api.replies import BODY, ETAG, refusals, reply
 from bot.web.api.requests import Name, Strict, Word, such_as
-from bot.web.api.suspensions import Id, replayed
+from bot.web.api.suspensions import Id
 from bot.web.errors import VISIBLE
 from core.domain.policy import Seconds
-from core.domain.wire import Instant, JsonObject, Open, json_text, reply_of
-from core.idempotency import Replayed
+from core.domain.wire import Instant, JsonObject, Open, reply_of
 from core.openintent.domain.retry import FailurePolicyFields, failure_policy_values
 from core.openintent.domain.task import Task, TaskChange, TaskStatus
 
@@ -204,9 +203,9 @@ async def create(
     services: Served, request: Request, actor: Agent, body: NewTaskBody, key: IdempotencyKey = None
 ) -> Response:
     """It begins as `pending` (RFC-0012)."""
-    again = await once(request, actor, key, _created)
+    again = await once(request, actor, key, _with_etag)
     made = await services.openintent.tasks.create(body.intent_id, body.name, body.change(), actor, again)
-    return replayed(made) if isinstance(made, Replayed) else _with_etag(made)
+    return replied(made, _with_etag)
 
 
 @routes.get(
@@ -227,8 +226,8 @@ async def show(services: Served, task_id: Id, actor: Caller) -> Response:
 async def claim(services: Served, request: Request, task_id: Id, actor: Agent, key: IdempotencyKey = None) -> Response:
     """Only tasks that are `pending` or `ready`, and not meant for another agent. If an intent that it reads from waits
     for a person, 409 `upstream_intent_suspended` says until when."""
-    taken = await services.openintent.claims.claim(task_id, actor, await once(request, actor, key, _created))
-    return replayed(taken) if isinstance(taken, Replayed) else _with_etag(taken)
+    taken = await services.openintent.claims.claim(task_id, actor, await once(request, actor, key, _with_etag))
+    return replied(taken, _with_etag)
 
 
 @routes.patch(
@@ -259,10 +258,6 @@ async def page(
     """With `status`, only tasks that stand there."""
     found = await services.openintent.tasks.of_intent(intent_id, actor, status=status, limit=limit, offset=offset)
     return reply([task_json(one) for one in found])
-
-
-def _created(task: Task) -> tuple[int, str]:
-    return 200, json_text(task_json(task))
 
 
 def _with_etag(task: Task) -> Response:

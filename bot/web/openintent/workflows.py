@@ -12,14 +12,13 @@ from fastapi import APIRouter, Request, Response
 from pydantic import ConfigDict, Field
 
 from bot.web.api.auth import Agent, Caller, KeyedRoute, Served
-from bot.web.api.paging import Cursor, IdempotencyKey, Limit, cursor_after, once, place
+from bot.web.api.paging import Cursor, IdempotencyKey, Limit, cursor_after, once, place, replied
 from bot.web.api.replies import BODY, refusals, reply
 from bot.web.api.requests import IntentId, JsonObject, Name, Strict, such_as
-from bot.web.api.suspensions import Id, replayed
+from bot.web.api.suspensions import Id
 from bot.web.errors import VISIBLE
 from core.domain.intent import IntentStatus
-from core.domain.wire import Instant, Open, json_text, reply_of
-from core.idempotency import Replayed
+from core.domain.wire import Instant, Open, reply_of
 from core.openintent.containers.workflows import NewWorkflow, ShownWorkflow
 from core.openintent.domain.task import TaskStatus
 from core.openintent.domain.workflow import NewPhase, PhaseOutput, StartValues
@@ -280,7 +279,7 @@ async def create(
     """Phases depend on each other by name, and read each other's outputs (RFC-0024). The published client has no call
     for this."""
     made = await services.openintent.workflows.create(body.wanted(), actor, await once(request, actor, key, _created))
-    return replayed(made) if isinstance(made, Replayed) else reply(workflow_json(made))
+    return replied(made, _created)
 
 
 @routes.get(
@@ -304,5 +303,5 @@ async def show(services: Served, workflow_id: Id, actor: Caller) -> Response:
     return reply(workflow_json(await services.openintent.workflows.get(workflow_id, actor)))
 
 
-def _created(shown: ShownWorkflow) -> tuple[int, str]:
-    return 200, json_text(workflow_json(shown))
+def _created(shown: ShownWorkflow) -> Response:
+    return reply(workflow_json(shown))
