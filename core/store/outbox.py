@@ -31,7 +31,7 @@ from core.domain.callback import ASKED_BACK
 from core.domain.notice import DEFAULT_LANGUAGE, Message, Purpose
 from core.domain.people import Address
 from core.domain.wording import AgentTold
-from core.store.tables import is_notice, outbox, outbox_kind, suspensions, workers
+from core.store.tables import is_notice, newest_first, outbox, outbox_kind, suspensions, workers
 
 
 class RowKind(StrEnum):
@@ -502,12 +502,7 @@ def _callbacks(
         asked = sa.exists().where(suspensions.c.id == own.suspension_id, suspensions.c.created_by == created_by)
         told = own.suspension_id.is_(None) & (own.address == created_by)
         statement = statement.where(asked | told)
-    if before is not None:
-        at, last = before
-        place = sa.tuple_(own.created_at, own.id)
-        statement = statement.where(place < sa.tuple_(sa.literal(at, own.created_at.type), sa.literal(last)))
-    statement = statement.order_by(own.created_at.desc(), own.id.desc()).limit(limit)
-    return [_row(row) for row in conn.execute(statement)]
+    return [_row(row) for row in conn.execute(newest_first(statement, own.created_at, own.id, before, limit))]
 
 
 _CALLBACKS_OF = (

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from core.database.database import Tx
 from core.database.upserts import insert
-from core.store.tables import quarantine
+from core.store.tables import newest_first, quarantine
 
 MOST_BYTES = 256 * 1024 * 1024
 
@@ -51,10 +51,7 @@ _NAMES = ("digest", "channel", "door", "reason", "size", "at", "kept_until")
 def page(conn: sa.Connection, *, before: tuple[datetime, str] | None, limit: int) -> Sequence[Quarantined]:
     """Newest first, without the bytes."""
     own = quarantine.c
-    statement = sa.select(*(own[name] for name in _NAMES)).order_by(own.at.desc(), own.digest.desc()).limit(limit)
-    if before is not None:
-        at, last = before
-        statement = statement.where(sa.tuple_(own.at, own.digest) < sa.tuple_(sa.literal(at, own.at.type), last))
+    statement = newest_first(sa.select(*(own[name] for name in _NAMES)), own.at, own.digest, before, limit)
     return [_quarantined(row) for row in conn.execute(statement)]
 
 

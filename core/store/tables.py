@@ -6,6 +6,7 @@ Indexes on what waits are partial: a million ended rows cost them nothing.
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -24,6 +25,16 @@ from core.database.text_index import TextIndex
 
 PageCursor = tuple[datetime, str]
 """Where a page of a list goes on: the last item's instant and id."""
+
+
+def newest_first(
+    rows: sa.Select[Any], at: sa.Column[datetime], last: sa.Column[str], before: PageCursor | None, limit: int
+) -> sa.Select[Any]:
+    """A page of ``rows``, ordered by ``at`` and then by ``last``; those older than ``before``."""
+    if before is not None:
+        rows = rows.where(sa.tuple_(at, last) < sa.tuple_(sa.literal(before[0], at.type), sa.literal(before[1])))
+    return rows.order_by(at.desc(), last.desc()).limit(limit)
+
 
 metadata = sa.MetaData(
     naming_convention={

@@ -13,7 +13,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from bot.web.api import intent_replies
-from bot.web.api.auth import Agent, Caller, KeyedRoute, Served, Services
+from bot.web.api.auth import Agent, Caller, KeyedRoute, Served
 from bot.web.api.intent_replies import aggregate_json, intent_json
 from bot.web.api.paging import IdempotencyKey, IfMatch, Offset, once, replied, version
 from bot.web.api.replies import BODY, ETAG, refusals, reply
@@ -21,7 +21,6 @@ from bot.web.api.suspensions import Id
 from bot.web.openintent import intent_bodies
 from bot.web.openintent.intents import created, new_intent, with_etag
 from core.domain.intent import IntentStatus
-from core.domain.people import Actor
 from core.domain.wire import Open, reply_of
 from core.errors import InvalidRequest
 from core.openintent.containers.graph import Around, IntentGraph
@@ -160,75 +159,49 @@ async def create_child(
     return replied(made, created)
 
 
-async def _list(
-    services: Services, name: str, which: Around, intent_id: str, actor: Actor, limit: int, offset: int
-) -> Response:
-    found = await services.openintent.graphs.around(intent_id, which, actor, limit=limit, offset=offset)
-    return reply({name: [intent_json(shown) for shown in found.shown], "total": found.total})
+def _list(name: str, page: type, which: Around, summary: str) -> None:
+    """Serve ``/intents/{intent_id}/NAME``: the intents that ``which`` finds around that one."""
+
+    @routes.get(
+        f"/intents/{{intent_id}}/{name}",
+        name=name,
+        summary=summary,
+        responses={200: {"model": page}, **refusals(404, 422)},
+    )
+    async def listed(
+        services: Served, intent_id: Id, actor: Caller, limit: Most = 1000, offset: Offset = 0
+    ) -> Response:
+        """Those that the caller may read."""
+        found = await services.openintent.graphs.around(intent_id, which, actor, limit=limit, offset=offset)
+        return reply({name: [intent_json(shown) for shown in found.shown], "total": found.total})
 
 
-@routes.get(
-    "/intents/{intent_id}/children",
-    summary="The direct children of an intent, oldest first",
-    responses={200: {"model": ChildPage}, **refusals(404, 422)},
+_list("children", ChildPage, intent_graph.children, "The direct children of an intent, oldest first")
+_list(
+    "descendants",
+    DescendantPage,
+    intent_graph.descendants,
+    "Children of an intent, their children and so on, oldest first",
 )
-async def children(services: Served, intent_id: Id, actor: Caller, limit: Most = 1000, offset: Offset = 0) -> Response:
-    """Those that the caller may read."""
-    return await _list(services, "children", intent_graph.children, intent_id, actor, limit, offset)
-
-
-@routes.get(
-    "/intents/{intent_id}/descendants",
-    summary="Children of an intent, their children and so on, oldest first",
-    responses={200: {"model": DescendantPage}, **refusals(404, 422)},
+_list(
+    "ancestors",
+    AncestorPage,
+    intent_graph.ancestors,
+    "The parent of an intent, its parent and so on, nearest first",
 )
-async def descendants(
-    services: Served, intent_id: Id, actor: Caller, limit: Most = 1000, offset: Offset = 0
-) -> Response:
-    """Those that the caller may read."""
-    return await _list(services, "descendants", intent_graph.descendants, intent_id, actor, limit, offset)
-
-
-@routes.get(
-    "/intents/{intent_id}/ancestors",
-    summary="The parent of an intent, its parent and so on, nearest first",
-    responses={200: {"model": AncestorPage}, **refusals(404, 422)},
+_list("dependents", DependentPage, intent_graph.dependents, "The intents that depend on this one, oldest first")
+_list(
+    "ready",
+    ReadyPage,
+    intent_graph.ready,
+    "Children that could be worked on: drafts and active ones whose dependencies are all completed",
 )
-async def ancestors(services: Served, intent_id: Id, actor: Caller, limit: Most = 1000, offset: Offset = 0) -> Response:
-    """Those that the caller may read."""
-    return await _list(services, "ancestors", intent_graph.ancestors, intent_id, actor, limit, offset)
-
-
-@routes.get(
-    "/intents/{intent_id}/dependents",
-    summary="The intents that depend on this one, oldest first",
-    responses={200: {"model": DependentPage}, **refusals(404, 422)},
+_list(
+    "blocked",
+    BlockedPage,
+    intent_graph.waiting,
+    "Children that have not ended and are blocked, or depend on an intent that is not completed",
 )
-async def dependents(
-    services: Served, intent_id: Id, actor: Caller, limit: Most = 1000, offset: Offset = 0
-) -> Response:
-    """Those that the caller may read."""
-    return await _list(services, "dependents", intent_graph.dependents, intent_id, actor, limit, offset)
-
-
-@routes.get(
-    "/intents/{intent_id}/ready",
-    summary="Children that could be worked on: drafts and active ones whose dependencies are all completed",
-    responses={200: {"model": ReadyPage}, **refusals(404, 422)},
-)
-async def ready(services: Served, intent_id: Id, actor: Caller, limit: Most = 1000, offset: Offset = 0) -> Response:
-    """Those that the caller may read."""
-    return await _list(services, "ready", intent_graph.ready, intent_id, actor, limit, offset)
-
-
-@routes.get(
-    "/intents/{intent_id}/blocked",
-    summary="Children that have not ended and are blocked, or depend on an intent that is not completed",
-    responses={200: {"model": BlockedPage}, **refusals(404, 422)},
-)
-async def blocked(services: Served, intent_id: Id, actor: Caller, limit: Most = 1000, offset: Offset = 0) -> Response:
-    """Those that the caller may read."""
-    return await _list(services, "blocked", intent_graph.waiting, intent_id, actor, limit, offset)
 
 
 @routes.get(
@@ -243,16 +216,7 @@ async def graph(
     return reply(graph_json(await services.openintent.graphs.graph(intent_id, actor, limit=limit, offset=offset)))
 
 
-@routes.get(
-    "/intents/{intent_id}/dependencies",
-    summary="The intents that this one depends on, oldest first",
-    responses={200: {"model": DependencyPage}, **refusals(404, 422)},
-)
-async def dependencies(
-    services: Served, intent_id: Id, actor: Caller, limit: Most = 1000, offset: Offset = 0
-) -> Response:
-    """Those that the caller may read."""
-    return await _list(services, "dependencies", intent_graph.dependencies, intent_id, actor, limit, offset)
+_list("dependencies", DependencyPage, intent_graph.dependencies, "The intents that this one depends on, oldest first")
 
 
 @routes.post(

@@ -80,17 +80,7 @@ def progress(conn: sa.Connection, plan_ids: Sequence[str]) -> Mapping[str, PlanP
 
 
 def _columns(plan: TaskPlan) -> dict[str, Any]:
-    return {
-        "id": plan.id,
-        "intent_id": plan.intent_id,
-        "state": plan.state.value,
-        "version": plan.version,
-        "created_by": plan.created_by,
-        "created_at": plan.created_at,
-        "updated_at": plan.updated_at,
-        "tasks": list(plan.tasks),
-        "details": dict(plan.details),
-    }
+    return {**asdict(plan), "state": plan.state.value, "tasks": list(plan.tasks), "details": dict(plan.details)}
 
 
 def _record(row: Any) -> TaskPlan:

@@ -31,7 +31,7 @@ from core.openintent.store.due_times import DueKind
 from core.openintent.store.tables import due_times, portfolio_members, portfolios
 from core.store import intent_agents
 from core.store import intents as store_intents
-from core.store.tables import PageCursor, events, intents, suspensions
+from core.store.tables import PageCursor, events, intents, newest_first, suspensions
 
 
 def insert(tx: Tx, made: Portfolio) -> None:
@@ -69,11 +69,7 @@ def page(conn: sa.Connection, *, created_by: str | None, before: PageCursor | No
     statement = sa.select(portfolios)
     if created_by is not None:
         statement = statement.where(own.created_by == created_by)
-    if before is not None:
-        at, last = before
-        place = sa.tuple_(sa.literal(at, own.created_at.type), sa.literal(last))
-        statement = statement.where(sa.tuple_(own.created_at, own.id) < place)
-    return _all(conn, statement.order_by(own.created_at.desc(), own.id.desc()).limit(limit))
+    return _all(conn, newest_first(statement, own.created_at, own.id, before, limit))
 
 
 def of_intent(conn: sa.Connection, intent_id: str, *, created_by: str | None) -> Sequence[Portfolio]:

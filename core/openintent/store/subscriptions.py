@@ -13,7 +13,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from core.database.database import Tx
-from core.store.tables import PageCursor, subscriptions
+from core.store.tables import PageCursor, newest_first, subscriptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +84,7 @@ def page(
         statement = statement.where(own.intent_id == intent_id)
     if portfolio_id is not None:
         statement = statement.where(own.portfolio_id == portfolio_id)
-    if before is not None:
-        at, last = before
-        place = sa.tuple_(sa.literal(at, own.created_at.type), sa.literal(last))
-        statement = statement.where(sa.tuple_(own.created_at, own.id) < place)
-    statement = statement.order_by(own.created_at.desc(), own.id.desc()).limit(limit)
+    statement = newest_first(statement, own.created_at, own.id, before, limit)
     return [_record(row) for row in conn.execute(statement)]
 
 

@@ -19,7 +19,7 @@ from core.openintent.domain.task import TaskStatus
 from core.openintent.domain.workflow import PhaseOutput, StartValues
 from core.openintent.store.tables import tasks, workflow_phases, workflows
 from core.store import intent_agents
-from core.store.tables import PageCursor, intents, suspensions
+from core.store.tables import PageCursor, intents, newest_first, suspensions
 
 _ASKED = (suspensions.c.id == intents.c.suspension_id) & (suspensions.c.status == Status.AWAITING.value)
 
@@ -94,16 +94,13 @@ def get(conn: sa.Connection, workflow_id: str) -> Workflow | None:
 def page(conn: sa.Connection, *, agent: str | None, before: PageCursor | None, limit: int) -> Sequence[Workflow]:
     """Newest first; with ``agent`` those that it has made, or whose parent it owns or is a member of."""
     own = workflows.c
-    statement = sa.select(workflows).order_by(own.created_at.desc(), own.id.desc())
+    statement = sa.select(workflows)
     if agent is not None:
         statement = statement.where(
             sa.or_(own.created_by == agent, own.parent_intent_id.in_(intent_agents.intents_of(agent)))
         )
-    if before is not None:
-        at, last = before
-        place = sa.tuple_(sa.literal(at, own.created_at.type), sa.literal(last))
-        statement = statement.where(sa.tuple_(own.created_at, own.id) < place)
-    return [Workflow(**row._asdict()) for row in conn.execute(statement.limit(limit))]
+    rows = conn.execute(newest_first(statement, own.created_at, own.id, before, limit))
+    return [Workflow(**row._asdict()) for row in rows]
 
 
 def standing(conn: sa.Connection, workflow_ids: Sequence[str]) -> Mapping[str, Sequence[PhaseStanding]]:
@@ -219,27 +216,10 @@ def make_ready(tx: Tx, intent_ids: Sequence[str], now: datetime) -> Mapping[str,
 
 
 def _columns(phase: PhaseRecord) -> dict[str, Any]:
-    return {
-        "workflow_id": phase.workflow_id,
-        "name": phase.name,
-        "position": phase.position,
-        "intent_id": phase.intent_id,
-        "task_id": phase.task_id,
-        "depends_on": list(phase.depends_on),
-        "inputs": dict(phase.inputs),
-        "outputs": {key: {"type": one.type, "required": one.required} for key, one in phase.outputs.items()},
-    }
+    return {**asdict(phase), "depends_on": list(phase.depends_on)}
 
 
 def _phase(row: Any) -> PhaseRecord:
+    own = {column.name: getattr(row, column.name) for column in workflow_phases.c}
     outputs = {key: PhaseOutput(**one) for key, one in row.outputs.items()}
-    return PhaseRecord(
-        row.workflow_id,
-        row.name,
-        row.position,
-        row.intent_id,
-        row.task_id,
-        tuple(row.depends_on),
-        row.inputs,
-        outputs,
-    )
+    return PhaseRecord(**{**own, "depends_on": tuple(row.depends_on), "outputs": outputs})
