@@ -5,12 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import signal
+import sys
 import tty
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from tests import preloaded
+from tests.patience import PATIENCE
 from tests.world import KEYS, World
 
 
@@ -70,3 +75,55 @@ def _all_of(terminal: int) -> bytes:
         while part := file.read(65_536):
             written += part
     return written
+
+
+class Begun:
+    """``handraise`` as a process that has not ended."""
+
+    def __init__(self, world: World, process: asyncio.subprocess.Process) -> None:
+        self._world, self._process = world, process
+        self._err = ""
+
+    def interrupt(self, which: signal.Signals = signal.SIGINT) -> None:
+        self._process.send_signal(which)
+
+    async def asked(self) -> dict[str, Any]:
+        """The question that it waits for."""
+        assert self._process.stderr is not None
+        async with asyncio.timeout(PATIENCE):
+            while "waiting for an answer" not in self._err:
+                self._err += (line := (await self._process.stderr.readline()).decode())
+                assert line, self._err
+        ref = self._err.splitlines()[-1].split(":")[0]
+        await self._world.settle()
+        [found] = (await self._world.call("GET", "/v1/suspensions", "admin", params={"q": ref})).json()["items"]
+        return {**found, "suspension_id": found["id"]}
+
+    async def ended(self, told: bytes | None = None) -> Ran:
+        """Once it has ended; ``told`` is what it reads on standard input."""
+        async with asyncio.timeout(PATIENCE):
+            out, err = await self._process.communicate(told)
+        assert self._process.returncode is not None
+        return Ran(self._process.returncode, out.decode(), self._err + err.decode())
+
+
+@asynccontextmanager
+async def begun(
+    world: World, *arguments: str, url: str | None = None, folder: Path | None = None, **environment: str
+) -> AsyncIterator[Begun]:
+    """An agent's ``handraise``, started the usual way. It finds the service at ``url``, and is killed at the end."""
+    surroundings = environ(world, "agent") | ({} if url is None else {"HANDRAISE_URL": url}) | environment
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "handraise", *arguments),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env=surroundings,
+        cwd=folder,
+    )
+    try:
+        yield Begun(world, process)
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()

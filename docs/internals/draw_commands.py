@@ -30,9 +30,13 @@ who is asking.
 512", and what `ask` says of a question. Nothing is coloured or boxed. Signs that a terminal would obey are written as
 escapes. `--json` prints the API's own reply; its fields stand in `/openapi.json`.
 
-**Exit status.** 0: done. 1: the service has refused it, or a question ended without an answer. 2: it can't begin
-(configuration, database, port, no connection, wrong arguments). 130: Ctrl-C while `ask --wait` was waiting; the
-question stays open.
+**Exit status.** 0: done. 1: the service has refused it. 2: it can't begin (configuration, database, port, wrong
+arguments), or the service is away. 130: Ctrl-C while an answer was waited for; the question stays open.
+
+`ask --wait` adds three: 3 the answer is a no, 4 nobody answered, 5 the question was taken back. 0 is any other answer,
+and silence that was agreed to mean going on (`--fallback`, a veto window). So `handraise ask "Deploy?" --choice yes
+--choice no --wait && ./deploy` deploys after a yes alone. A no is `deny`, `no`, `reject` and their like; `--negative`
+marks any other choice.
 
 **Completion.** `handraise --install-completion` writes it for your shell (bash, zsh, fish, PowerShell). `handraise
 --show-completion` prints it.

@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
-from pydantic import JsonValue
+if TYPE_CHECKING:
+    from pydantic import JsonValue  # the command line imports this, and not Pydantic
 
 NEGATIVES = frozenset(
     """no nope deny denied reject rejected refuse refused decline declined disapprove disapproved veto vetoed block

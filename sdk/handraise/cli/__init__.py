@@ -1,13 +1,15 @@
 """``handraise`` at the command line. What needs the API alone stands here; the server's distribution adds its own.
 
 Read ``app`` first: the commands in order, and how those of another distribution join them. Then ``client``, which
-speaks to the API, and ``terminal``, which alone prints. ``ask`` asks and answers; ``admin`` is for an admin's key;
+speaks to the API, and ``terminal``, which alone prints. ``ask`` asks; ``question`` is what it asks and waits for,
+``exit_status`` what the answer means to a shell, ``outputs`` what a CI system reads. ``admin`` is for an admin's key;
 ``audit`` exports and verifies the audit trail.
 
 What must never be: an import of typer or httpx at the top of this file or of ``terminal`` (the server imports them),
 or others' words printed other than through ``terminal``.
 
-Exit status: 0 done, 1 refused by the service, 2 can't begin (configuration, database, port, usage). Source: API.md §9.
+Exit status: 0 done, 1 refused by the service, 2 can't begin (configuration, database, port, usage) or no service; of an
+answer: ``exit_status``. Source: API.md §9.
 """
 
 from __future__ import annotations

@@ -18,6 +18,34 @@ import typer
 Id = Annotated[str, typer.Argument(help="The question's id, or its ref (HR-7F3K).")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 
+To = Annotated[
+    str | None,
+    typer.Option("--to", metavar="WHOM", help="Whom to ask: an e-mail, group:NAME, or a place on a channel."),
+]
+Responders = Annotated[
+    list[str] | None,
+    typer.Option("--responder", metavar="WHOM", help="Who may answer, and is asked without --to; may be repeated."),
+]
+Channel = Annotated[
+    str | None, typer.Option("--channel", metavar="NAME", help="The name of the channel, as the service is set up.")
+]
+Context = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--context",
+        metavar="KEY=VALUE",
+        help="What to show beside it; a JSON object or @FILE with one will do as well. May be repeated.",
+    ),
+]
+IdempotencyKey = Annotated[
+    str | None,
+    typer.Option(
+        "--idempotency-key",
+        metavar="KEY",
+        help="The same key and question again, from wherever: the same question, and nobody is asked twice.",
+    ),
+]
+
 _LENGTH = re.compile(r"([0-9]{1,8})([smhd]?)")
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3_600, "d": 86_400}
 _MOST_SECONDS = 31_536_000
@@ -31,6 +59,51 @@ def length(text: str) -> int:
     if not 1 <= seconds <= _MOST_SECONDS:
         raise typer.BadParameter("must be seconds, or a number with s, m, h or d, such as 90, 30m, 2h; a year at most.")
     return seconds
+
+
+Timeout = Annotated[
+    int | None,
+    typer.Option(
+        "--timeout",
+        parser=length,
+        metavar="LENGTH",
+        help="How long each attempt waits, such as 90, 30m, 2h; the policy says how many there are.",
+    ),
+]
+Deadline = Annotated[
+    int | None,
+    typer.Option("--deadline", parser=length, metavar="LENGTH", help="How long in all, whatever the attempts."),
+]
+Patience = Annotated[
+    int,
+    typer.Option(
+        "--patience",
+        parser=length,
+        metavar="LENGTH",
+        help="How long to go on trying if the service is away while an answer is waited for.",
+    ),
+]
+PATIENCE: Any = "60s"  # as it would be typed: typer hands a default to the parser, too
+
+
+def audience(
+    to: str | None,
+    responders: Sequence[str] | None,
+    channel: str | None,
+    context: Sequence[str] | None,
+    timeout: int | None,
+    deadline: int | None,
+) -> dict[str, Any]:
+    """The fields of a question that say whom to ask, until when, and what to show beside it."""
+    given = {
+        "notify_to": to,
+        "responders": responders,
+        "channel_hint": channel,
+        "context": context_of(context) if context else None,
+        "timeout_seconds": timeout,
+        "deadline_seconds": deadline,
+    }
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def context_of(given: Sequence[str]) -> dict[str, Any]:
@@ -74,12 +147,23 @@ def _content(name: str, option: str) -> str:
 
 def _object(text: str, option: str, name: str) -> dict[str, Any]:
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
+        value = _DECODER.decode(text)
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()  # so that it can be sent
+    except RecursionError:
+        raise _bad(option, f"{name} is nested too deeply.") from None
+    except ValueError:
         raise _bad(option, f"{name} is not JSON.") from None
     if not isinstance(value, dict):
         raise _bad(option, f"{name} is JSON, but not an object.")
     return value
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(name)
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+"""``NaN`` and its like are no JSON."""
 
 
 def _bad(option: str, why: str) -> typer.BadParameter:

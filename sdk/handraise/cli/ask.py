@@ -7,18 +7,32 @@ about it is on standard error.
 from __future__ import annotations
 
 import json
-from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
-from handraise.cli.arguments import AsJson, Id, action_of, context_of, form_of, length, span
-from handraise.cli.card import attempt_words, channels_of
+from handraise.cli.arguments import (
+    PATIENCE,
+    AsJson,
+    Channel,
+    Context,
+    Deadline,
+    Id,
+    IdempotencyKey,
+    Patience,
+    Responders,
+    Timeout,
+    To,
+    action_of,
+    audience,
+    form_of,
+)
 from handraise.cli.client import Client
-from handraise.cli.terminal import give, give_json, one_line, say, warn
-
-_INTERRUPTED = 130
+from handraise.cli.exit_status import noes, status_of, value_of
+from handraise.cli.outputs import Output, check_output, write_output
+from handraise.cli.question import AskedQuestion, ask_people
+from handraise.cli.terminal import give, give_json, say, warn
 
 
 class _Status(StrEnum):
@@ -37,25 +51,18 @@ def ask(
         list[str] | None,
         typer.Option("--choice", metavar="VALUE[=LABEL]", help="An answer to choose; may be repeated."),
     ] = None,
-    to: Annotated[
-        str | None,
-        typer.Option("--to", metavar="WHOM", help="Whom to ask: an e-mail, group:NAME, or a place on a channel."),
-    ] = None,
-    responder: Annotated[
-        list[str] | None,
-        typer.Option("--responder", metavar="WHOM", help="Who may answer, and is asked without --to; may be repeated."),
-    ] = None,
-    channel: Annotated[
-        str | None, typer.Option("--channel", metavar="NAME", help="The name of the channel, as the service is set up.")
-    ] = None,
-    context: Annotated[
+    negative: Annotated[
         list[str] | None,
         typer.Option(
-            "--context",
-            metavar="KEY=VALUE",
-            help="What to show beside it; a JSON object or @FILE with one will do as well. May be repeated.",
+            "--negative",
+            metavar="VALUE",
+            help="A choice that says no, if its value is none of deny, no, reject and their like; may be repeated.",
         ),
     ] = None,
+    to: To = None,
+    responder: Responders = None,
+    channel: Channel = None,
+    context: Context = None,
     action: Annotated[
         str | None,
         typer.Option("--action", metavar="JSON", help="What will run if it is approved: an object, or @FILE with one."),
@@ -66,51 +73,47 @@ def ask(
     kind: Annotated[
         _Kind, typer.Option("--kind", help="veto: it goes ahead unless somebody objects within --timeout.")
     ] = _Kind.INPUT,
-    timeout: Annotated[
-        int | None,
-        typer.Option(
-            "--timeout",
-            parser=length,
-            metavar="LENGTH",
-            help="How long each attempt waits, such as 90, 30m, 2h; the policy says how many there are.",
-        ),
-    ] = None,
-    deadline: Annotated[
-        int | None,
-        typer.Option("--deadline", parser=length, metavar="LENGTH", help="How long in all, whatever the attempts."),
-    ] = None,
+    timeout: Timeout = None,
+    deadline: Deadline = None,
     fallback: Annotated[
         str | None,
         typer.Option("--fallback", metavar="VALUE", help="The value that the agent goes on with if nobody answers."),
     ] = None,
+    idempotency_key: IdempotencyKey = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait for the answer and print nothing else.")] = False,
+    patience: Patience = PATIENCE,
+    output: Annotated[
+        Output | None,
+        typer.Option(
+            "--output",
+            help="Wait, and write answer, reason, by, receipt and url: to $GITHUB_OUTPUT; to handraise.env for "
+            "GitLab's dotenv reports; or as JSON in place of the answer.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Ask a person. With no --choice, any text is an answer; with yes and no, it is a confirmation."""
-    body = _question(question, choice or [], form, kind)
-    optional = {
-        "notify_to": to,
-        "responders": responder,
-        "channel_hint": channel,
-        "timeout_seconds": timeout,
-        "deadline_seconds": deadline,
-        "context": context_of(context) if context else None,
-        "action": None if action is None else action_of(action),
-    }
-    body |= {name: value for name, value in optional.items() if value is not None}
+    """Ask a person. With no --choice, any text is an answer; with yes and no, it is a confirmation.
+
+    With --wait the exit status is 0 for an answer, 3 for a no, 4 if nobody answered, 5 if the question was taken back.
+    Without --wait, 0 says that it has been asked.
+    """
+    if output is not None:
+        if output is Output.JSON and as_json:
+            raise typer.BadParameter("json can't be given beside --json.", param_hint="'--output'")
+        check_output(output)
+    body = _question(question, choice or [], negative or [], form, kind)
+    body |= audience(to, responder, channel, context, timeout, deadline)
+    if action is not None:
+        body["action"] = action_of(action)
     if fallback is not None:
         body |= {"fallback_policy": "complete_with_fallback", "fallback_value": fallback}
-    client = Client()
-    asked = client.post("/v1/suspensions", body)
-    shown = client.get(f"/v1/suspensions/{asked['suspension_id']}/notice")
-    for line in _told(asked, shown):
-        warn(f"{asked['ref']}: {line}")
-    if wait:
-        _print_end(_ended(client, asked), as_json=as_json)
+    asked = ask_people(Client(), body, idempotency_key)
+    if wait or output is not None:
+        _go_by_answer(asked, patience, output, as_json=as_json)
     elif as_json:
-        give_json({**asked, "url": shown.get("url")})
+        give_json({**asked.outcome, "url": asked.url})
     else:
-        say(f"{asked['ref']}  {asked['suspension_id']}")
+        say(f"{asked.ref}  {asked.id}")
 
 
 def cancel(
@@ -148,68 +151,41 @@ def report(
         say(f"{done['ref']}: reported {done['reported']['status']}")
 
 
-def _question(question: str, choices: list[str], form: str | None, kind: _Kind) -> dict[str, Any]:
+def _question(question: str, choices: list[str], negatives: list[str], form: str | None, kind: _Kind) -> dict[str, Any]:
     if form is not None:
         if choices:
             raise typer.BadParameter("can't be given beside --choice.", param_hint="'--form'")
         return {"question": question, "kind": kind.value, "response_type": "form", "form_schema": form_of(form)}
-    return {"question": question, **({} if kind is _Kind.INPUT else {"kind": kind.value}), **_answers(choices, kind)}
+    is_veto = kind is _Kind.VETO
+    answers = _answers([text.partition("=") for text in choices], set(negatives), is_veto=is_veto)
+    return {"question": question, **({"kind": kind.value} if is_veto else {}), **answers}
 
 
-def _answers(choices: list[str], kind: _Kind) -> dict[str, Any]:
+def _answers(choices: list[tuple[str, str, str]], negatives: set[str], *, is_veto: bool) -> dict[str, Any]:
+    values = {value for value, _, _ in choices}
+    if unknown := sorted(negatives - values):
+        raise typer.BadParameter(f"{unknown[0]} is the value of no --choice.", param_hint="'--negative'")
     if not choices:
-        return {} if kind is _Kind.VETO else {"response_type": "text"}
-    pairs = [text.partition("=") for text in choices]
-    if {value for value, _, _ in pairs} == {"yes", "no"} and kind is _Kind.INPUT:
+        return {} if is_veto else {"response_type": "text"}
+    if values == {"yes", "no"} and not is_veto and not negatives:
         return {"response_type": "confirm"}
-    return {
-        "response_type": "choice",
-        "choices": [{"value": value, "label": label or value} for value, _, label in pairs],
-    }
+    made = [{"value": value, "label": label or value} for value, _, label in choices]
+    marked = [{**one, "metadata": {"negative": True}} if one["value"] in negatives else one for one in made]
+    return {"response_type": "choice", "choices": marked}
 
 
-def _told(asked: dict[str, Any], shown: dict[str, Any]) -> list[str]:
-    """Whom it asks, where it is answered, and what happens if nobody answers, and when."""
-    attempts = [attempt_words(one, shown.get("people", {}), channels_of(shown)) for one in asked["ladder"]]
-    first, rest = attempts[:1], len(attempts) - 1
-    more = "" if rest < 1 else f", then {rest} more attempt{'s' if rest > 1 else ''}"
-    lines = ["the same question is open already, and nobody is asked twice"] if asked.get("joined") else []
-    lines += [f"asks {one_line(first[0], 300)}{more}"] if first else []
-    if shown.get("url"):
-        lines.append(str(shown["url"]))
-    lines += [one_line(f"attempt {one['attempt']}: {one['message']}", 400) for one in asked.get("problems", [])]
-    return [*lines, _silence(asked)]
-
-
-def _silence(asked: dict[str, Any]) -> str:
-    """What happens if nobody answers, when, and in how long."""
-    said = one_line(asked["silence"], 400)
-    if asked["expires_at"] is None:
-        return said
-    end, start = (datetime.fromisoformat(asked[name]) for name in ("expires_at", "suspended_at"))
-    return f"{said} That is in {span(end - start)}."
-
-
-def _ended(client: Client, asked: dict[str, Any]) -> dict[str, Any]:
-    """The ended record. Raises :class:`typer.Exit` at Ctrl-C: the question is the service's, and stays."""
-    ref = asked["ref"]
-    try:
-        warn(f"{ref}: waiting for an answer")
-        ended: dict[str, Any] = client.wait(asked["suspension_id"])
-    except KeyboardInterrupt:
-        warn("")
-        warn(f"{ref}: not waiting any more. The question stays open; `handraise cancel {ref}` takes it back.")
-        raise typer.Exit(_INTERRUPTED) from None
-    return ended
-
-
-def _print_end(ended: dict[str, Any], *, as_json: bool) -> None:
-    """The answer alone on standard output; status 1 if there is none."""
-    value = ended["response"] if ended["resolution"] == "responded" else ended["continued_with"]
+def _go_by_answer(asked: AskedQuestion, patience: float, output: Output | None, *, as_json: bool) -> None:
+    """Wait; the answer alone is on standard output, and the exit status says what it means."""
+    record = asked.outcome["suspension"]
+    if record["choices"] and not noes(record):
+        warn(f"{asked.ref}: no choice says no, so every answer exits with 0. --negative VALUE marks one that does.")
+    ended = asked.ended(patience)
+    value = value_of(ended)
+    if output is not None:
+        write_output(output, ended, asked.url)
     if as_json:
         give_json(ended)
-    elif value is not None:
+    elif value is not None and output is not Output.JSON:
         give(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
-    if value is None:
-        warn(f"{ended['ref']}: {ended['resolution']}, without an answer")
-        raise typer.Exit(1)
+    if status := status_of(ended):
+        raise typer.Exit(status)

@@ -4,6 +4,7 @@ sets another."""
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     import httpx  # takes longer than all the rest: imported for a request alone
 
 _LONGEST_WAIT = 55
+_BETWEEN_TRIES = 1.0
+_AWAY = 2
 _DENIED = "already_denied"
 
 
@@ -44,8 +47,12 @@ class Client:
             stop(_refusal(response), self._refused)
         return response.content
 
-    def post(self, path: str, body: dict[str, Any] | None = None) -> Any:
-        return self._read(self._send("POST", path, json=body))
+    def post(
+        self, path: str, body: dict[str, Any] | None = None, *, key: str | None = None, patience: float = 0
+    ) -> Any:
+        """``key`` is sent as ``Idempotency-Key``; a request that has none must not be repeated with ``patience``."""
+        headers = {} if key is None else {"Idempotency-Key": key}
+        return self._read(self._send("POST", path, patience, json=body, headers=headers))
 
     def delete(self, path: str) -> Any:
         return self._read(self._send("DELETE", path))
@@ -60,20 +67,38 @@ class Client:
             stop(f"there is no question {reference}", 1)
         return match
 
-    def wait(self, suspension_id: str) -> Any:
-        """The suspension once it has ended, however long that takes."""
+    def wait(self, suspension_id: str, patience: float = 0) -> Any:
+        """The suspension once it has ended, however long that takes. The service may be away for ``patience`` seconds
+        at a time."""
         while True:
-            response = self._send("GET", f"/v1/suspensions/{suspension_id}/wait", params={"timeout_seconds": 55})
+            path = f"/v1/suspensions/{suspension_id}/wait"
+            response = self._send("GET", path, patience, params={"timeout_seconds": _LONGEST_WAIT})
             if response.status_code != 204:
                 return self._read(response)
 
-    def _send(self, method: str, path: str, **options: Any) -> httpx.Response:
+    def try_post(self, path: str, body: dict[str, Any], seconds: float) -> str | None:
+        """Post once, and return what went wrong, in place of ending the command."""
         import httpx
 
         try:
-            return self._http.request(method, path, **options)
+            response = self._http.post(path, json=body, timeout=seconds)
         except httpx.HTTPError as failure:
-            stop(f"{self._http.base_url} does not answer ({type(failure).__name__})", 2)
+            return type(failure).__name__
+        return None if response.is_success else _refusal(response)
+
+    def _send(self, method: str, path: str, patience: float = 0, **options: Any) -> httpx.Response:
+        import httpx
+
+        gives_up_at = time.monotonic() + patience
+        while True:
+            try:
+                response = self._http.request(method, path, **options)
+                if response.status_code < 500 or time.monotonic() >= gives_up_at:
+                    return response
+            except httpx.HTTPError as failure:
+                if time.monotonic() >= gives_up_at:
+                    stop(f"{self._http.base_url} does not answer ({type(failure).__name__})", _AWAY)
+            time.sleep(_BETWEEN_TRIES)
 
     @contextmanager
     def lines(self, path: str, query: dict[str, Any]) -> Iterator[Iterator[str]]:
@@ -87,11 +112,11 @@ class Client:
                     self._read(response)
                 yield response.iter_lines()
         except httpx.HTTPError as failure:
-            stop(f"{self._http.base_url} broke off ({type(failure).__name__})", 2)
+            stop(f"{self._http.base_url} broke off ({type(failure).__name__})", _AWAY)
 
     def _read(self, response: httpx.Response) -> Any:
         if not response.is_success:
-            stop(_refusal(response), self._refused, _several(response))
+            stop(_refusal(response), _AWAY if response.status_code >= 500 else self._refused, _several(response))
         try:
             return response.json()
         except ValueError:
