@@ -139,6 +139,11 @@ class Channel(Protocol):
     """Whether a message to somebody reaches them, and not whoever is on call."""
     takes_replies: bool = False
     """Whether a message can be replied to at an address of its own (``Links.reply_token``)."""
+    takes_messages: bool = True
+    """Whether it goes out to people, and so can tell them something beside a question (:meth:`tell`)."""
+    one_way: bool = False
+    """Whether nothing shows that a notice has reached anybody. A veto counts such a one only once its page was
+    opened."""
 
     async def send(self, notice: Notice, to: Address, sending: Sending) -> Delivery: ...
 

@@ -88,7 +88,7 @@ MODULES: Mapping[str, tuple[str, str]] = {
     "imap": ("the mailbox: the protocol, and when it is looked at", "bot/inbound/mail channels/email"),
     "inbox": (
         "what waits for one person; and what every mail that comes in goes through",
-        "bot/inbound/mail bot/web/api bot/web/pages core/engine core/store",
+        "bot/inbound/mail bot/vendors bot/web/api bot/web/pages core/engine core/store",
     ),
     "incidents": ("PagerDuty's incidents: written to, told of, kept", "channels/pagerduty core/inbound core/store"),
     "intent_leases": (LAYERS, "bot/web/openintent core/openintent/intents core/openintent/store"),

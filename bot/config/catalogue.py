@@ -12,14 +12,15 @@ from core.domain.channels import KnownChannel, know
 from core.errors import ConfigError
 
 GROUP = "handraise.channels"
-OURS = ("slack", "email", "pagerduty")
-"""In the order in which the first that is set up is the default channel."""
+OURS = ("slack", "email", "pagerduty", "inbox")
+"""In the order in which the first that is set up is the default channel; what needs no setting up comes last of all."""
 
 
 @cache
 def descriptions() -> tuple[Description[Any], ...]:
-    """Every vendor's, ours first, then the others by name. Raises :class:`ConfigError` for one that can't be used."""
-    found = tuple(_found())
+    """Every vendor's, ours first, then the others by name, and last what is always there. Raises :class:`ConfigError`
+    for one that can't be used."""
+    found = tuple(sorted(_found(), key=lambda one: one.always is not None))
     know(KnownChannel(one.name, one.display, one.how, one.forms) for one in found)
     return found
 
@@ -30,13 +31,18 @@ def description(name: str) -> Description[Any]:
 
 
 def names() -> tuple[str, ...]:
-    """The names of all channels that could be set up."""
+    """The names of all channels."""
     return tuple(one.name for one in descriptions())
 
 
+def to_set_up() -> tuple[str, ...]:
+    """The names of those that have to be set up, each in its section."""
+    return tuple(one.name for one in descriptions() if one.always is None)
+
+
 def listed(word: str) -> str:
-    """``slack, email or pagerduty``."""
-    *most, last = names()
+    """``slack, email or pagerduty``: what can be set up."""
+    *most, last = to_set_up()
     return f"{', '.join(most)} {word} {last}"
 
 

@@ -15,11 +15,11 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from bot.config.catalogue import description, names
+from bot.config.catalogue import description, to_set_up
 from bot.config.known import Path, is_secret, written
 from bot.config.settings import Settings
 
-CHANNELS = frozenset(names())
+CHANNELS = frozenset(to_set_up())
 LIVE = CHANNELS | {"people", "groups", "api_keys", "recipients", "quotas"}
 """Sections that are taken in while the service runs."""
 

@@ -294,12 +294,13 @@ def _must(kind: str, context: Mapping[str, Any]) -> str:
 
 def warnings_about(settings: Settings) -> Iterator[str]:
     """A line for each, naming the setting and what to do."""
-    if not settings.channels:
+    if not settings.set_up:
         yield (
-            "no channel is configured: nobody is sent a question, and agents that name no channel are refused. Set up "
-            f"{listed('or')} in the configuration."
+            "no channel is configured: nobody is sent a question, and all of them wait at "
+            f"{settings.public_url.rstrip('/')}/inbox. To reach people elsewhere, set up {listed('or')} in the "
+            "configuration."
         )
-    if settings.channels and settings.leads_here:
+    if settings.set_up and settings.leads_here:
         yield (
             f"public_url leads to this machine ({settings.public_url}): the links in messages open nowhere else. Set "
             "public_url to the https:// address that people reach this service at."

@@ -5,11 +5,12 @@ Source: API.md §8.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BeforeValidator, Field, create_model
 
-from bot.config.catalogue import names
+from bot.config.catalogue import descriptions, to_set_up
 from bot.config.sections import Section
 from bot.config.values import Listed, OwnPattern, Text, Word, between, one_or_several
 from core.domain.redaction.finders import TextFinder, TreeFinder
@@ -57,7 +58,7 @@ class _Redacted(Section):
 if TYPE_CHECKING:
     _RedactedChannels = _Redacted
 else:
-    _OWN = {**dict.fromkeys(names(), (ChannelRedaction | None, None)), PAGE: (PageRedaction | None, None)}
+    _OWN = {**dict.fromkeys(to_set_up(), (ChannelRedaction | None, None)), PAGE: (PageRedaction | None, None)}
     _RedactedChannels = create_model("_RedactedChannels", __base__=_Redacted, **_OWN)
 
 
@@ -84,7 +85,19 @@ class RedactionSettings(Section):
             tuple(compile_pattern(pattern) for pattern in self.patterns), frozenset(_KEPT[kind] for kind in self.keep)
         )
         finder = TreeFinder(texts, SensitiveNames.of(self.keys))
-        return Redaction(Policy(self.policy), self.channels.policies, finder, InAction(self.action))
+        own = self.channels.policies
+        policies = {**dict.fromkeys(_on_pages(), self._of_pages(own)), **own}
+        return Redaction(Policy(self.policy), policies, finder, InAction(self.action))
+
+    def _of_pages(self, own: Mapping[str, Policy]) -> Policy:
+        """What leaves by no channel is never refused."""
+        policy = own.get(PAGE, Policy(self.policy))
+        return Policy.REDACT if policy is Policy.REJECT else policy
+
+
+def _on_pages() -> tuple[str, ...]:
+    """The channels whose questions stand on pages alone."""
+    return tuple(one.name for one in descriptions() if one.always is not None)
 
 
 _MOST = 1_000_000

@@ -52,6 +52,8 @@ class Description(Generic[S]):
     """By which way somebody is asked, in a sentence: ``on Slack``."""
     section: ClassVar[type[Section]]
     """The settings. Each has a default or says what is missing."""
+    always: ClassVar[Section | None] = None
+    """What stands for its settings if it has none: it is there without being set up, and has no section."""
     needed: ClassVar[str]
     """The setting without which the channel is not set up."""
     person: ClassVar[type[PersonSection] | None] = None

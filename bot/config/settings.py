@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, create_model
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from bot.config.catalogue import descriptions, names
+from bot.config.catalogue import description, descriptions, names, to_set_up
 from bot.config.people_and_keys import Answers, ApiKey, PersonEntry, Recipients, SignInSettings
 from bot.config.rules import QuotaEntry, RedactionSettings
 from bot.config.sections import S, Section
@@ -181,7 +181,8 @@ class SuspensionSettings(Section):
     """What holds for questions that do not say otherwise, and for all after an outage."""
 
     default_channel: ChannelName | None = None
-    """The channel of questions that name none. By default the first that is set up, of slack, email and pagerduty."""
+    """The channel of questions that name none. By default the first that is set up, of slack, email and pagerduty; if
+    none is, ``inbox``."""
     default_retry_policy: RetryPolicyEntry | None = None
     same_ask: Annotated[SameAsk, Word] = SameAsk.SHOW
     """What is done about an ask with an action that the same key has asked about before. ``show``: people see what was
@@ -338,7 +339,7 @@ class _Ground(BaseSettings):
 if TYPE_CHECKING:
     _Channels = _Ground
 else:  # a section for each vendor
-    _SECTIONS: dict[str, Any] = {one.name: (one.section | None, None) for one in descriptions()}
+    _SECTIONS: dict[str, Any] = {one.name: (one.section | None, None) for one in descriptions() if one.always is None}
     _Channels = create_model("_Channels", __base__=_Ground, __module__="vendors", **_SECTIONS)
 
 
@@ -372,7 +373,8 @@ class Settings(_Channels):
 
     def section(self, name: str) -> Section | None:
         """The settings of the vendor of that name."""
-        return cast("Section | None", getattr(self, name))
+        always = description(name).always
+        return cast("Section | None", getattr(self, name)) if always is None else always
 
     def of(self, model: type[S]) -> S | None:
         """The settings of the vendor whose section is a ``model``."""
@@ -384,8 +386,13 @@ class Settings(_Channels):
 
     @property
     def channels(self) -> tuple[str, ...]:
-        """The channels that are set up, by name."""
+        """The channels that there are, by name; the default one first, unless ``suspension`` names it."""
         return tuple(name for name in names() if self.section(name) is not None)
+
+    @property
+    def set_up(self) -> tuple[str, ...]:
+        """Those of :attr:`channels` that have a section, and reach people away from the pages."""
+        return tuple(name for name in to_set_up() if self.section(name) is not None)
 
     @property
     def slack_team(self) -> str | None:

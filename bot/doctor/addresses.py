@@ -78,7 +78,7 @@ async def public_url(examined: Examination) -> Sequence[Finding]:
     """Whether the links in messages lead to this service, by TLS, and not to each reader's own machine."""
     settings = examined.settings
     url = settings.public_url.rstrip("/")
-    if settings.channels and settings.leads_here:
+    if settings.set_up and settings.leads_here:
         found = f"{url} leads to this machine, and the links in messages open nowhere else"
         return [warning(PUBLIC_URL, found, "Set public_url to the https:// address that people reach the service at.")]
     try:

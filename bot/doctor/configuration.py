@@ -49,7 +49,7 @@ def _weak(settings: Settings) -> Sequence[Finding]:
 
 
 def _channels(settings: Settings) -> Sequence[Finding]:
-    if not settings.channels:
+    if not settings.set_up:
         found = "no channel is set up: nobody is asked anywhere but on the pages"
         return [warning(SUBJECT, found, f"Set up {listed('or')} in handraise.yaml.")]
     if not any("agent" in key.roles or "admin" in key.roles for key in settings.api_keys):

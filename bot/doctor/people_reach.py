@@ -33,7 +33,7 @@ def reaches(people: Directory, reference: str, channel: str) -> bool:
 
 async def people(examined: Examination) -> Sequence[Finding]:
     settings = examined.settings
-    if not settings.channels:
+    if not settings.set_up:
         return []
     known = directory_of(settings)
     return [_anybody(settings, known), _ladder(settings, known), _default(settings, known)]
@@ -112,7 +112,7 @@ async def alerts(examined: Examination) -> Sequence[Finding]:
         return [warning(ALERTS, found, "Set alerts.notify, such as [ops@example.com].")]
     people: Directory = directory_of(settings)
     lost = [
-        one for one in settings.alerts.notify if not any(reaches(people, one, channel) for channel in settings.channels)
+        one for one in settings.alerts.notify if not any(reaches(people, one, channel) for channel in settings.set_up)
     ]
     if lost:
         mend = f"Correct alerts.notify. Each is {recipient_forms()}."

@@ -158,7 +158,14 @@ class Directory:
         return self._at(channel).surely_asks(parse_recipient(reference))
 
     def defaults(self, channel: str) -> Sequence[str]:
-        return self._at(channel).defaults()
+        there = self._at(channel)
+        found = there.defaults()
+        return self._operators_at(channel) if there.asks_operators and not found else found
+
+    def _operators_at(self, channel: str) -> Sequence[str]:
+        """Every operator who is reached there and may be asked."""
+        named = sorted(one for one in self.operators() if "@" in one)
+        return [one for one in named if self.allowed(one) and self.addresses(one, channel)]
 
     def answers_to(self, reference: str, actor: Actor) -> bool:
         """Whether ``reference`` means ``actor``, as far as it was said lately who is behind it; or whom the door has

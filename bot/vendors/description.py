@@ -62,6 +62,8 @@ class Addresses:
 
     reaches_on_call: bool = False
     """Whether it can ask whoever is on call by a schedule."""
+    asks_operators: bool = False
+    """Whether every operator is asked if a question names nobody, and :meth:`defaults` has nobody either."""
 
     def of_person(self, identity: str, person: Person | None, mailbox: str) -> Address | None:
         """Where somebody is reached. ``person`` is ``None`` for who is not in the directory."""

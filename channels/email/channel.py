@@ -27,6 +27,8 @@ class EmailChannel:
     follows_up = False
     reaches_one_person = True
     takes_replies = True
+    takes_messages = True
+    one_way = False
 
     def __init__(
         self,

@@ -63,6 +63,8 @@ class PagerDutyChannel:
     follows_up = True
     reaches_one_person = False
     takes_replies = False
+    takes_messages = True
+    one_way = False
 
     def __init__(
         self,

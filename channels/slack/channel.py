@@ -64,6 +64,8 @@ class SlackChannel:
     follows_up = True
     reaches_one_person = True
     takes_replies = False
+    takes_messages = True
+    one_way = False
 
     def __init__(
         self,

@@ -7,16 +7,19 @@ Source: API.md §2, ``assign``, ``clarify``, ``clarification``; docs/decisions/0
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from datetime import datetime
+
+from pydantic import JsonValue
 
 from core.database.database import Tx
 from core.domain import clarification, quorum
 from core.domain.channels import RecipientKind
 from core.domain.intent import Intent
 from core.domain.people import Actor, Person, Role
-from core.domain.suspension import Suspension
-from core.domain.vocabulary import REVEALED, AskedBack, Assigned, Clarified, Event
+from core.domain.suspension import Kind, Suspension
+from core.domain.vocabulary import OPENED, REVEALED, AskedBack, Assigned, Clarified, Event
 from core.domain.wire import instant
 from core.engine.engine import Engine
 from core.engine.permissions import Permissions, check_claim
@@ -25,6 +28,7 @@ from core.engine.queries import Queries
 from core.engine.recipients import personal_address
 from core.engine.transitions import Transitions
 from core.errors import (
+    AlreadyAnswered,
     ClarificationOpen,
     ClarificationsSpent,
     InvalidRecipient,
@@ -32,8 +36,10 @@ from core.errors import (
     NotFound,
     NothingToClarify,
     RecipientNotAllowed,
+    SuspensionEnded,
 )
 from core.idempotency import IdempotentRequest, Replayed
+from core.store import event_log
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +107,9 @@ class Collaboration:
         if quorum.answer_of(suspension, person) is not None:
             raise RecipientNotAllowed(f"{person} has already answered.", path="to")
         current = suspension.ask.planned(suspension.attempt).channel
-        address = personal_address(responders, self.transitions.channels, person, current)
+        channels = self.transitions.channels
+        ways = {name: one for name, one in channels.items() if one.takes_messages or name == current}
+        address = personal_address(responders, ways, person, current)
         if address is None:
             raise NoRecipient(f"{person} can't be reached in person on any channel.", path="to")
         return address.channel
@@ -121,6 +129,23 @@ class Collaboration:
             return self.transitions.move(tx, suspension, AskedBack(question, by.identity), intent, now).suspension
 
         return await self.engine.change(suspension_id, by, change, once)
+
+    async def opened(self, suspension: Suspension, by: Actor) -> None:
+        """Somebody who may answer has a veto's page before them: the log says who, once for each. Of other questions,
+        and of those that have ended, nothing is noted."""
+        if suspension.ask.kind is not Kind.VETO or not suspension.is_open:
+            return
+        if by.identity in await self.engine.database.read(lambda conn: event_log.opened_by(conn, suspension)):
+            return
+
+        def change(tx: Tx, found: Suspension, intent: Intent, now: datetime) -> Suspension:
+            if by.identity not in event_log.opened_by(tx.conn, found):
+                payload: dict[str, JsonValue] = {"suspension_id": found.id, "opened_by": by.identity}
+                self.transitions.note(tx, found, (Event(OPENED, payload, by.identity),), intent, now)
+            return found
+
+        with contextlib.suppress(AlreadyAnswered, SuspensionEnded):
+            await self.engine.change(suspension.id, by, change)
 
     async def reveal(self, suspension_id: str, by: Actor) -> Suspension | Replayed:
         """Somebody who may answer is about to see what redaction hides: the log says who, and when.

@@ -17,7 +17,7 @@ from core.domain.notice import Message, Purpose
 from core.domain.people import Address
 from core.domain.quorum import decisions
 from core.domain.suspension import Suspension, Via
-from core.engine.recipients import personal_address
+from core.engine.recipients import personal_address, telling
 from core.engine.withdrawals import ITS_PAGE, message_id
 from core.ports import Channel, Responders
 from core.store import outbox
@@ -48,7 +48,7 @@ class Deciders:
         else."""
         asked = None if via.delivery_id is None else outbox.get(tx.conn, via.delivery_id)
         preferred = via.channel if via.channel in self.channels or asked is None else asked.channel
-        found = personal_address(self.responders, self.channels, identity, preferred)
+        found = personal_address(self.responders, telling(self.channels), identity, preferred)
         if found is not None or via.channel not in self.channels:
             return found
         rows = outbox.of_suspension(tx.conn, suspension.id)

@@ -15,8 +15,7 @@ from core.domain.intent import Intent
 from core.domain.suspension import Kind, Suspension
 from core.domain.vocabulary import AttemptDue, DeadlineReached
 from core.engine.transitions import Transitions
-from core.store import suspensions
-from core.surroundings import Surroundings
+from core.store import event_log, suspensions
 
 
 def deadline_came_first(deadline: datetime | None, expires_at: datetime | None, now: datetime) -> bool:
@@ -26,22 +25,31 @@ def deadline_came_first(deadline: datetime | None, expires_at: datetime | None, 
 
 
 def due_signal(
-    tx: Tx, intent: Intent, suspension: Suspension, surroundings: Surroundings, now: datetime
+    tx: Tx, intent: Intent, suspension: Suspension, transitions: Transitions, now: datetime
 ) -> AttemptDue | DeadlineReached:
     """What the clock says to an open suspension. ``intent`` must be locked in this transaction."""
-    deadline = surroundings.must_end_by(tx, intent, suspension.ask.suspended_at)
+    deadline = transitions.surroundings.must_end_by(tx, intent, suspension.ask.suspended_at)
     if deadline_came_first(deadline, suspension.expires_at, now):
         return DeadlineReached()
     if suspension.ask.kind is not Kind.VETO:
         return AttemptDue()
-    return AttemptDue(delivered=suspensions.any_notice_delivered(tx.conn, suspension.id))
+    return AttemptDue(delivered=_has_reached_anybody(tx, suspension, transitions))
+
+
+def _has_reached_anybody(tx: Tx, suspension: Suspension, transitions: Transitions) -> bool:
+    """Whether somebody could have objected. What a one-way channel accepts may reach nobody, so that it counts once
+    somebody who may answer has opened the page."""
+    one_way = [name for name, one in transitions.channels.items() if one.one_way]
+    if suspensions.any_notice_delivered(tx.conn, suspension.id, apart_from=one_way):
+        return True
+    return bool(event_log.opened_by(tx.conn, suspension))
 
 
 def ended_in_time(
     tx: Tx, intent: Intent, suspension: Suspension, transitions: Transitions, now: datetime
 ) -> Suspension:
     """An open suspension, ended if its end has passed. ``intent`` must be locked in this transaction."""
-    signal = due_signal(tx, intent, suspension, transitions.surroundings, now)
+    signal = due_signal(tx, intent, suspension, transitions, now)
     expired = suspension.expires_at is not None and now >= suspension.expires_at
     if isinstance(signal, DeadlineReached) or expired:
         return transitions.move(tx, suspension, signal, intent, now).suspension

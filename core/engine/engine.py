@@ -439,7 +439,7 @@ class Engine:
         if suspension is not None and suspension.look_at is not None and suspension.look_at <= now:
             late = now - suspension.look_at
             tx.after_commit(lambda: transitions.observer.looked(late))
-            signal = due_signal(tx, intent, suspension, transitions.surroundings, now)
+            signal = due_signal(tx, intent, suspension, transitions, now)
             transitions.move(tx, suspension, signal, intent, now)
         return True  # if it is not due any more, somebody else was faster
 

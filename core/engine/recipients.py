@@ -88,6 +88,11 @@ def _allowed(references: Iterable[str], channel: str, responders: Responders) ->
     )
 
 
+def telling(channels: Mapping[str, Channel]) -> dict[str, Channel]:
+    """Those by which somebody can be told something beside a question."""
+    return {name: one for name, one in channels.items() if one.takes_messages}
+
+
 def personal_address(
     responders: Responders, channels: Mapping[str, Channel], identity: str, preferred: str | None = None
 ) -> Address | None:

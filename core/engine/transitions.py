@@ -42,7 +42,7 @@ from core.domain.vocabulary import (
 from core.domain.wire import JsonObject
 from core.engine import refresh
 from core.engine.deciders import Deciders
-from core.engine.recipients import addresses_of, personal_address, references_of, why_no_address
+from core.engine.recipients import addresses_of, personal_address, references_of, telling, why_no_address
 from core.engine.withdrawals import Withdrawals
 from core.hub import EVERYTHING, OUTBOX, Hub
 from core.ports import UNOBSERVED, Alarm, Channel, Observer, Responders
@@ -293,7 +293,7 @@ class Transitions:
         """To whoever asked back, if they are reached by themselves; their mail may be replied to."""
         channel = suspension.ask.planned(suspension.attempt).channel
         asker = suspension.clarifications[-1].by
-        address = personal_address(self.responders, self.channels, asker, channel)
+        address = personal_address(self.responders, telling(self.channels), asker, channel)
         if address is None:
             return []
         self.keep_tokens(tx, [(suspension.id, address)])
@@ -366,7 +366,9 @@ class Transitions:
 
     def _best_way_to(self, reference: str, around: str | None) -> Sequence[Address]:
         responders = self.responders
-        ways = sorted(self.channels, key=lambda name: (name == around, not responders.surely_asks(reference, name)))
+        ways = sorted(
+            telling(self.channels), key=lambda name: (name == around, not responders.surely_asks(reference, name))
+        )
         return next((found for name in ways if (found := responders.addresses(reference, name))), ())
 
 

@@ -26,7 +26,8 @@ from core.database.recordsets import GivenRows, Recordset
 from core.database.visibility import Cursor, in_order, is_behind, oldest_running, snapshot_of, this_transaction
 from core.domain.intent import UNBORN, Dependent, Intent, Moving
 from core.domain.root_key import keys_of
-from core.domain.vocabulary import Event
+from core.domain.suspension import Suspension
+from core.domain.vocabulary import OPENED, Event
 from core.domain.wire import instant
 from core.store.log_seals import (
     LineForm,
@@ -231,6 +232,13 @@ def walk(conn: sa.Connection, intent_id: str, *, behind: int = 0, at_once: int =
         if len(rows) < at_once:
             return
         behind = rows[-1].position
+
+
+def opened_by(conn: sa.Connection, suspension: Suspension) -> frozenset[str]:
+    """Who has opened its page, as far as that is noted."""
+    noted = sa.select(events.c.payload).where(events.c.intent_id == suspension.ask.intent_id, events.c.type == OPENED)
+    found = [payload for payload in conn.scalars(noted) if payload.get("suspension_id") == suspension.id]
+    return frozenset(str(payload["opened_by"]) for payload in found)
 
 
 def mac_at(conn: sa.Connection, intent_id: str, position: int) -> str | None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import random
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -336,9 +336,11 @@ _NEXT_LOOK = Prepared(
 )
 
 
-def any_notice_delivered(conn: sa.Connection, suspension_id: str) -> bool:
-    """Whether a channel has accepted at least one notice of this suspension."""
+def any_notice_delivered(conn: sa.Connection, suspension_id: str, apart_from: Collection[str] = ()) -> bool:
+    """Whether a channel, other than those in ``apart_from``, has accepted at least one notice of this suspension."""
     accepted = (outbox.c.suspension_id == suspension_id) & is_notice & (outbox.c.status == "delivered")
+    if apart_from:
+        accepted &= outbox.c.channel.not_in(sorted(apart_from))
     return conn.scalar(sa.select(outbox.c.id).where(accepted).limit(1)) is not None
 
 

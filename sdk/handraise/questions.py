@@ -116,7 +116,7 @@ class AudienceOptions(TypedDict, total=False):
     """Whom to ask, how often, and what they see beside the question (API.md §2)."""
 
     context: Mapping[str, JsonValue] | None  # what the person needs to decide; it is shown to them
-    channel_hint: str | None  # slack, email or pagerduty
+    channel_hint: str | None  # slack, email, pagerduty or inbox
     notify_to: str | None  # one recipient: an e-mail, group:NAME, slack:C…, email:x@y, pagerduty:SERVICE
     responders: Annotated[Sequence[str], Field(max_length=100)] | None  # who may answer
     deadline_seconds: Seconds | None  # of the whole window; alone it is timeout_seconds too

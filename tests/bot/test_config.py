@@ -67,7 +67,7 @@ def test_without_file_and_variables_there_are_defaults(read: Reads) -> None:
     assert settings.database_url == "sqlite+aiosqlite:///handraise.db"
     assert (settings.http.host, settings.http.port) == ("127.0.0.1", 8080)
     assert settings.public_url == "http://127.0.0.1:8080"
-    assert settings.channels == ()
+    assert settings.set_up == ()
     assert settings.resume.backoff.first == timedelta(seconds=1)
     assert settings.resume.backoff.longest == timedelta(hours=1)
     assert settings.resume.backoff.give_up_after == timedelta(hours=72)
@@ -85,7 +85,7 @@ def test_the_smallest_useful_file(read: Reads) -> None:
     assert alice.roles == {Role.OPERATOR}
     assert settings.people[0].groups == ("finance",)
     assert settings.recipients.allow == ("*@example.com", "group:*", "slack:C0OPS")
-    assert settings.channels == ("slack",)
+    assert settings.set_up == ("slack",)
     assert settings.suspension.policy == PolicyFields(3, timedelta(hours=1), None, FallbackPolicy.FAIL)
 
 
@@ -118,7 +118,7 @@ def test_lists_in_variables_are_separated_by_commas(read: Reads) -> None:
     assert settings.pagerduty.webhook_secrets == ("old", "new")
     assert settings.answers.allow_self_response
     assert settings.groups == {"finance": ("a@example.com", "b@example.com")}
-    assert settings.channels == ("email", "pagerduty")
+    assert settings.set_up == ("email", "pagerduty")
 
 
 def test_thresholds_of_engagement_are_set_one_by_one(read: Reads) -> None:

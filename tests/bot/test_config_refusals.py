@@ -299,7 +299,7 @@ WRONG = [
     ("groups: [finance]", "groups must hold keys and values"),
     ("groups: {finance: [a]}", "groups.finance[0] must be an e-mail address"),
     ("groups: {a b: []}", "groups.a b must be a group's name without blanks, commas and colons"),
-    ("suspension: {default_channel: sms}", "suspension.default_channel must be slack, email or pagerduty"),
+    ("suspension: {default_channel: sms}", "suspension.default_channel must be slack, email, pagerduty or inbox"),
     ("suspension: {catch_up: later}", "suspension.catch_up must be shift or burst"),
     ("engagement: {defer_min_risk: 1.01}", f"engagement.defer_min_risk {SHARE}"),
     ("engagement: {defer_min_risk: -0.01}", f"engagement.defer_min_risk {SHARE}"),

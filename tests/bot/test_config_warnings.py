@@ -28,7 +28,7 @@ def test_a_service_without_a_channel_is_warned_of() -> None:
     """Links that lead nowhere are not: nobody is sent one."""
     [warning] = warnings_about(settings(public_url="http://127.0.0.1:8080"))
     assert warning.startswith("no channel is configured")
-    assert "Set up slack, email or pagerduty" in warning
+    assert "set up slack, email or pagerduty" in warning
 
 
 def test_what_is_absent_is_named_by_its_key() -> None:

@@ -14,6 +14,7 @@ from handraise_testing.channels import recording_channels
 from handraise_testing.clock import START, parse_duration, told
 from handraise_testing.settings import settings_for
 
+from bot.vendors.inbox import InboxChannel
 from channels.email.channel import EmailChannel
 from channels.pagerduty.channel import PagerDutyChannel
 from channels.slack.channel import SlackChannel
@@ -83,9 +84,19 @@ def test_what_the_plugin_sets_is_not_for_the_test_to_set(name: str, tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("name", "real"), [("slack", SlackChannel), ("email", EmailChannel), ("pagerduty", PagerDutyChannel)]
+    ("name", "real"),
+    [("slack", SlackChannel), ("email", EmailChannel), ("pagerduty", PagerDutyChannel), ("inbox", InboxChannel)],
 )
 def test_the_channels_are_to_the_engine_what_the_real_ones_are(name: str, real: type[Channel]) -> None:
     found = recording_channels(lambda: START)[name]
-    for trait in ("lane_width", "withdraws", "follows_up", "reaches_one_person", "takes_replies"):
+    alike = (
+        "lane_width",
+        "withdraws",
+        "follows_up",
+        "reaches_one_person",
+        "takes_replies",
+        "takes_messages",
+        "one_way",
+    )
+    for trait in alike:
         assert getattr(found, trait) == getattr(real, trait), trait

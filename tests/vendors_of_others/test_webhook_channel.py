@@ -187,7 +187,7 @@ async def test_doctor_looks_at_it(tmp_path: Path, chat: tuple[Chat, str]) -> Non
     [
         ({"webhook": {"secret": SECRET}}, "webhook.url is missing"),
         ({"webhook": {"url": "ftp://chat", "secret": SECRET}}, "webhook.url must look like"),
-        ({"suspension": {"default_channel": "fax"}}, "must be slack, email, pagerduty or webhook"),
+        ({"suspension": {"default_channel": "fax"}}, "must be slack, email, pagerduty, webhook or inbox"),
     ],
 )
 def test_its_section_is_checked_as_any_other(tmp_path: Path, wrong: dict[str, Any], said: str) -> None:

@@ -114,7 +114,8 @@ class SuspendBody(Strict):
     context: JsonObject | None = None
     """What people should know to decide, by names of your own. At most 256 KiB; redacted before it is shown."""
     channel_hint: Name | None = None
-    """`slack`, `email` or `pagerduty`; the platform's default channel if you leave it out."""
+    """`slack`, `email`, `pagerduty` or `inbox` (the question's page alone); the platform's default channel if you leave
+    it out."""
     notify_to: Recipient | None = None
     """Whom to ask first: a person's e-mail, `group:NAME`, `slack:ID`, `email:ADDRESS` or `pagerduty:SERVICE`."""
     responders: Annotated[list[Recipient], Field(max_length=100)] | None = None

@@ -38,7 +38,7 @@ class CheckpointFields(Strict):
     approvers: Responders | None = None
     """More of them, in the published client's spelling."""
     channel_hint: Name | None = None
-    """Where to ask: `slack`, `email` or `pagerduty`."""
+    """Where to ask: `slack`, `email`, `pagerduty` or `inbox`."""
     timeout_hours: Hours | None = None
     """How many hours an attempt waits for its answer."""
     on_timeout: OnTimeout | None = None

@@ -83,6 +83,8 @@ class Answering:
         """``revealed`` is the question with its redacted parts, for a person who has just asked for them."""
         shown = revealed or await self._shown(visit.suspension)
         refusal = self.room.permissions.refusal(visit.suspension, visit.actor)
+        if refusal is None and _has_it_before_them(request, visit):
+            await self.collaboration.opened(visit.suspension, visit.actor)
         view = view_question(
             shown,
             visit.actor.identity,
@@ -282,6 +284,12 @@ class Answering:
     async def _show_anew(self, request: Request, visit: PageVisit, attempted: Attempted, status: int) -> Response:
         fresh = await self.room.queries.get(visit.suspension.id)
         return await self.show(request, replace(visit, suspension=fresh or visit.suspension), attempted, status)
+
+
+def _has_it_before_them(request: Request, visit: PageVisit) -> bool:
+    """Whether a person looks at the page. A link alone may be followed by a scanner, and a browser fetches some pages
+    in advance."""
+    return visit.session is not None and request.method == "GET" and "sec-purpose" not in request.headers
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,5 @@
-"""Slack, e-mail and PagerDuty of a test: every message is accepted at once, and written down. Nothing is rendered, and
-nothing leaves the process."""
+"""Slack, e-mail, PagerDuty and the inbox of a test: every message is accepted at once, and written down. Nothing is
+rendered, and nothing leaves the process."""
 
 from __future__ import annotations
 
@@ -30,6 +30,8 @@ class RecordingChannel:
         follows_up: bool = True,
         reaches_one_person: bool = True,
         takes_replies: bool = False,
+        takes_messages: bool = True,
+        one_way: bool = False,
     ) -> None:
         self.name = name
         self.lanes = lanes
@@ -39,6 +41,8 @@ class RecordingChannel:
         self.follows_up = follows_up
         self.reaches_one_person = reaches_one_person
         self.takes_replies = takes_replies
+        self.takes_messages = takes_messages
+        self.one_way = one_way
         self.sent: list[SentMessage] = []
         self.refusal: str | None = None
         """The stable code with which everything is refused from now on; ``None`` if it is accepted."""
@@ -78,4 +82,15 @@ def recording_channels(now: Callable[[], datetime]) -> dict[str, RecordingChanne
         "slack": RecordingChannel("slack", now, sent, lanes=16, lane_width=4),
         "email": RecordingChannel("email", now, sent, lanes=4, withdraws=False, follows_up=False, takes_replies=True),
         "pagerduty": RecordingChannel("pagerduty", now, sent, lanes=2, tells_endings=False, reaches_one_person=False),
+        "inbox": RecordingChannel(
+            "inbox",
+            now,
+            sent,
+            lanes=4,
+            withdraws=False,
+            tells_endings=False,
+            follows_up=False,
+            takes_messages=False,
+            one_way=True,
+        ),
     }

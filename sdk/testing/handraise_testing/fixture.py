@@ -121,7 +121,7 @@ class HandraiseServer:
         return key_of(person)
 
     def refuse(self, channel: str, reason: str = "channel_not_found") -> None:
-        """From now on ``slack``, ``email`` or ``pagerduty`` takes no message: each is refused for good."""
+        """From now on ``slack``, ``email``, ``pagerduty`` or ``inbox`` takes no message: each is refused for good."""
         if channel not in self._server.channels:
             raise ValueError(f"{channel!r} is no channel: it is one of {', '.join(self._server.channels)}.")
         self._server.channels[channel].refusal = reason

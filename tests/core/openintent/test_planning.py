@@ -71,7 +71,7 @@ def test_a_rung_without_a_channel_keeps_the_calls() -> None:
 
 @pytest.mark.parametrize("channel", ["sms", "Slack", "slack "])
 def test_an_unknown_channel_is_refused_with_those_that_are_known(channel: str) -> None:
-    with pytest.raises(UnknownChannel, match="expected one of: email, pagerduty, slack"):
+    with pytest.raises(UnknownChannel, match="expected one of: email, inbox, pagerduty, slack"):
         planned(channel_hint=channel).check()
 
 
