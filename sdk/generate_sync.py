@@ -16,6 +16,7 @@ FILES = {
     "transport.py": "sync_transport.py",
     "streams.py": "sync_streams.py",
     "execution.py": "sync_execution.py",
+    "held_lease.py": "sync_held_lease.py",
 }
 WORDS = (
     (
@@ -36,6 +37,9 @@ WORDS = (
     (r"\bhandraise\.streams\b", "handraise.sync_streams"),
     (r"\bExecution\b", "ExecutionSync"),
     (r"\bhandraise\.execution\b", "handraise.sync_execution"),
+    (r"\bLease\b", "LeaseSync"),
+    (r"\bhandraise\.held_lease\b", "handraise.sync_held_lease"),
+    (r"\bRenewal\b", "RenewalSync"),
     (r"\bTransport\b", "SyncTransport"),
     (r"\bhandraise\.transport\b", "handraise.sync_transport"),
     (r"  # noqa: ASYNC109 \(httpx's own, per phase\)", ""),

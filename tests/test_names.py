@@ -43,7 +43,11 @@ CLASSES: Mapping[str, tuple[str, str]] = {
     "PreviewProblem": (SDK, "bot/web/api sdk/handraise"),
     "Service": ("PagerDuty's own word in its sandbox, and the whole of ours", "bot/sandbox/pagerduty bot/wiring"),
     "SuspensionError": (SDK, "core sdk/handraise/suspension"),
+    "SuspendedPhase": (SDK, "bot/web/openintent sdk/handraise"),
+    "Task": (SDK, "core/openintent/domain sdk/handraise"),
     "User": ("each vendor's own word in its sandbox", "bot/sandbox/pagerduty bot/sandbox/slack"),
+    "Workflow": (SDK, "core/openintent/store sdk/handraise"),
+    "WorkflowProgress": (SDK, "bot/web/openintent sdk/handraise"),
 }
 """Name: the reason, and the folders that it may stand in, once each."""
 

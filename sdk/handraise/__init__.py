@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from handraise.errors import InvalidCallback as InvalidCallback
     from handraise.errors import ReceiptRefused as ReceiptRefused
     from handraise.errors import RequestRefused as RequestRefused
+    from handraise.errors import ScopeLost as ScopeLost
     from handraise.errors import ServerUnavailable as ServerUnavailable
     from handraise.errors import SuspensionNotSupported as SuspensionNotSupported
     from handraise.errors import UnexpectedResponse as UnexpectedResponse
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from handraise.harness import HarnessMode as HarnessMode
     from handraise.harness import SignalCoordinator as SignalCoordinator
     from handraise.harness import Transmission as Transmission
+    from handraise.held_lease import Lease as Lease
     from handraise.lifecycle_hooks import on_engagement_decision as on_engagement_decision
     from handraise.lifecycle_hooks import on_input_received as on_input_received
     from handraise.lifecycle_hooks import on_input_requested as on_input_requested
@@ -92,7 +94,11 @@ if TYPE_CHECKING:
     from handraise.suspension import suspend as suspend
     from handraise.sync_client import HandraiseSync as HandraiseSync
     from handraise.sync_execution import ExecutionSync as ExecutionSync
+    from handraise.sync_held_lease import LeaseSync as LeaseSync
     from handraise.veto import VetoOutcome as VetoOutcome
+    from handraise.work_records import Task as Task
+    from handraise.work_records import Workflow as Workflow
+    from handraise.work_records import WorkflowPhase as WorkflowPhase
 
 _MODULES = {
     "ActionReport": "records",
@@ -132,6 +138,8 @@ _MODULES = {
     "Intent": "records",
     "InvalidCallback": "errors",
     "Kind": "closed_sets",
+    "Lease": "held_lease",
+    "LeaseSync": "sync_held_lease",
     "LoggedEvent": "records",
     "Me": "records",
     "MemoryCallbackStore": "callback_stores",
@@ -149,6 +157,7 @@ _MODULES = {
     "ResumeTarget": "questions",
     "Resumed": "callbacks",
     "Runner": "suspension",
+    "ScopeLost": "errors",
     "ServerUnavailable": "errors",
     "SessionEnded": "receiver",
     "SessionLoadFailed": "suspension",
@@ -168,6 +177,7 @@ _MODULES = {
     "SuspensionRecord": "records",
     "SuspensionRecordInvalid": "suspension",
     "SuspensionResumePayloadInvalid": "suspension",
+    "Task": "work_records",
     "TimelineItem": "records",
     "Transmission": "harness",
     "Turn": "session_turn",
@@ -175,7 +185,9 @@ _MODULES = {
     "UnfitAnswer": "records",
     "UpstreamIntentSuspendedError": "errors",
     "VetoOutcome": "veto",
+    "Workflow": "work_records",
     "WorkflowError": "errors",
+    "WorkflowPhase": "work_records",
     "current_invocation_id": "suspension",
     "needs_approval": "approval",
     "on_engagement_decision": "lifecycle_hooks",
@@ -232,6 +244,8 @@ __all__ = [
     "Intent",
     "InvalidCallback",
     "Kind",
+    "Lease",
+    "LeaseSync",
     "LoggedEvent",
     "Me",
     "MemoryCallbackStore",
@@ -249,6 +263,7 @@ __all__ = [
     "ResumeTarget",
     "Resumed",
     "Runner",
+    "ScopeLost",
     "ServerUnavailable",
     "SessionEnded",
     "SessionLoadFailed",
@@ -268,6 +283,7 @@ __all__ = [
     "SuspensionRecord",
     "SuspensionRecordInvalid",
     "SuspensionResumePayloadInvalid",
+    "Task",
     "TimelineItem",
     "Transmission",
     "Turn",
@@ -275,7 +291,9 @@ __all__ = [
     "UnfitAnswer",
     "UpstreamIntentSuspendedError",
     "VetoOutcome",
+    "Workflow",
     "WorkflowError",
+    "WorkflowPhase",
     "current_invocation_id",
     "needs_approval",
     "on_engagement_decision",

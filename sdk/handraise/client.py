@@ -43,9 +43,11 @@ from handraise.records import (
     SuspensionRecord,
     TimelineItem,
 )
+from handraise.work_records import Task, Workflow
 
 if TYPE_CHECKING:
     from handraise.exchange import Record
+    from handraise.held_lease import Lease
     from handraise.streams import EventStream
     from handraise.veto import VetoOutcome
 
@@ -488,6 +490,80 @@ class Handraise:
         before; ``{}`` clears it."""
         await self._transport.call("PUT", "agents/me/default-retry-policy", policy_body(policy))
 
+    # --- Tasks, leases and workflows --------------------------------------------------------------------------------
+
+    async def create_workflow(
+        self,
+        name: str,
+        phases: Sequence[Mapping[str, JsonValue]],
+        *,
+        trigger: Mapping[str, JsonValue] | None = None,
+        initial_state: Mapping[str, JsonValue] | None = None,
+        idempotency_key: str | None = None,
+    ) -> Workflow:
+        """A workflow (RFC-0024): an intent and a task for each phase. A phase has a ``name``, and perhaps a ``title``,
+        ``depends_on``, ``inputs``, ``outputs``, an ``assigned_agent`` and more (API.md §7)."""
+        said: dict[str, JsonValue] = {"name": name, "phases": [dict(phase) for phase in phases]}
+        said |= {} if trigger is None else {"trigger": dict(trigger)}
+        said |= {} if initial_state is None else {"initial_state": dict(initial_state)}
+        return await self._post(Workflow, "workflows", _json(said), idempotency_key)
+
+    async def workflow(self, workflow_id: str) -> Workflow:
+        """A workflow, and how far it has come; ``progress.suspended_phases`` wait for a person."""
+        return await self._get(Workflow, f"workflows/{segment(workflow_id)}")
+
+    async def task(self, task_id: str) -> Task:
+        """Where a task stands now."""
+        return await self._get(Task, f"tasks/{segment(task_id)}")
+
+    async def claim_task(self, task_id: str) -> Task:
+        """Take a task. Its ``input`` then has what the phases before it gave.
+
+        Raises :class:`UpstreamIntentSuspendedError` while an intent that it needs waits for a person: claim it again
+        after ``expected_resume_at``. Otherwise :class:`RequestRefused`: ``dependencies_incomplete``,
+        ``task_not_claimable``.
+        """
+        return await self._post(Task, f"tasks/{segment(task_id)}/claim", _json({}))
+
+    async def change_task(
+        self,
+        task: Task,
+        status: Literal["ready", "running", "blocked", "completed", "failed", "cancelled", "skipped"] | None = None,
+        *,
+        output: Mapping[str, JsonValue] | None = None,
+        error: str | None = None,
+        blocked_reason: str | None = None,
+    ) -> Task:
+        """``task`` after a move, or with what came of it.
+
+        Raises :class:`RequestRefused`: ``version_conflict`` if it has changed since, ``invalid_transition``.
+        """
+        said: dict[str, JsonValue] = {"status": status, "error": error, "blocked_reason": blocked_reason}
+        said |= {} if output is None else {"output": dict(output)}
+        content = _json({name: value for name, value in said.items() if value is not None})
+        return await self._read(Task, "PATCH", f"tasks/{segment(task.id)}", content, version=task.version)
+
+    async def complete_intent(self, intent_id: str, outputs: Mapping[str, JsonValue] | None = None) -> Intent:
+        """Complete an intent, after its ``outputs`` have been set in its state: the phases that wait for them go on.
+
+        Raises :class:`RequestRefused`: ``dependencies_incomplete`` while it is blocked or what it depends on is not
+        completed, ``missing_output``.
+        """
+        path, now = f"intents/{segment(intent_id)}", await self.intent(intent_id)
+        if outputs:
+            patches: list[JsonValue] = [
+                {"op": "set", "path": name.replace("~", "~0").replace("/", "~1"), "value": value}
+                for name, value in outputs.items()
+            ]
+            now = await self._read(Intent, "POST", f"{path}/state", _json({"patches": patches}), version=now.version)
+        return await self._read(Intent, "POST", f"{path}/status", _json({"status": "completed"}), version=now.version)
+
+    def lease(self, intent_id: str, scope: str, *, seconds: int = 60) -> Lease:
+        """A scope of an intent for this agent alone, as a context manager that renews it (RFC-0003)."""
+        from handraise.held_lease import Lease
+
+        return Lease(self._transport, intent_id, scope, seconds)
+
     # --- On the wire ------------------------------------------------------------------------------------------------
 
     async def _say(self, suspension_id: str, what: str, said: Mapping[str, JsonValue]) -> SuspensionRecord:
@@ -507,10 +583,12 @@ class Handraise:
         content: bytes | None = None,
         idempotency_key: str | None = None,
         params: Mapping[str, str] | None = None,
+        version: int | None = None,
     ) -> Record:
         from handraise.exchange import parsed
 
-        return parsed(kind, await self._transport.call(method, path, content, idempotency_key, params=params))
+        reply = await self._transport.call(method, path, content, idempotency_key, params=params, version=version)
+        return parsed(kind, reply)
 
 
 class _Page(Received):

@@ -12,6 +12,7 @@
     ├── UnexpectedResponse      something answered, but not Handraise
     ├── InvalidCallback         a callback that must not be believed
     ├── SessionEnded            raised by your loader or handler: never again (:mod:`handraise.receiver`)
+    ├── ScopeLost               a lease ran out while it was held (:mod:`handraise.held_lease`)
     ├── Denied                  a person has not approved the call (:mod:`handraise.approval`)
     ├── HarnessError            a transmission or a signal leads nowhere (:mod:`handraise.harness.errors`)
     ├── SuspensionError         a suspension or its resume can't be (:mod:`handraise.suspension.errors`)
@@ -161,6 +162,10 @@ class ServerUnavailable(HandraiseError):
 
 class UnexpectedResponse(HandraiseError):
     """The reply is not from the Handraise API; most likely the URL is another service's."""
+
+
+class ScopeLost(HandraiseError):
+    """The lease is no longer this agent's: it could not be renewed in time, or was taken away."""
 
 
 class InvalidCallback(HandraiseError):

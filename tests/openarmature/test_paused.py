@@ -108,7 +108,7 @@ async def test_a_run_that_fails_after_its_resume_is_resumed_again(place: Office)
 
 async def renewal() -> None:
     """Return when the lease of the run is given up for lost."""
-    [renewing] = [task for task in asyncio.all_tasks() if "_renew_until_cancelled" in repr(task.get_coro())]
+    [renewing] = [task for task in asyncio.all_tasks() if "Renewal._run" in repr(task.get_coro())]
     await asyncio.wait({renewing})
 
 

@@ -154,7 +154,7 @@ async def test_a_callback_of_no_invocation_is_a_failure(room: World, people: Han
 
 async def renewal() -> None:
     """Return when the lease of the run is given up for lost."""
-    [renewing] = [task for task in asyncio.all_tasks() if "_renew_until_cancelled" in repr(task.get_coro())]
+    [renewing] = [task for task in asyncio.all_tasks() if "Renewal._run" in repr(task.get_coro())]
     done, _ = await asyncio.wait({renewing}, timeout=PATIENCE)
     assert done
 
