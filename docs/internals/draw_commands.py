@@ -36,7 +36,7 @@ arguments), or the service is away. 130: Ctrl-C while an answer was waited for; 
 `ask --wait` adds three: 3 the answer is a no, 4 nobody answered, 5 the question was taken back. 0 is any other answer,
 and silence that was agreed to mean going on (`--fallback`, a veto window). So `handraise ask "Deploy?" --choice yes
 --choice no --wait && ./deploy` deploys after a yes alone. A no is `deny`, `no`, `reject` and their like; `--negative`
-marks any other choice.
+marks any other choice. `run` has the same statuses if its command did not run, and the command's own if it did.
 
 **Completion.** `handraise --install-completion` writes it for your shell (bash, zsh, fish, PowerShell). `handraise
 --show-completion` prints it.
@@ -44,6 +44,7 @@ marks any other choice.
 ```console
 $ handraise whoami
 $ handraise ask "Refund order 12345?" --choice approve --choice deny --context order=12345 --deadline 2h --wait
+$ handraise run --question "Drop the old index?" --to group:dba -- psql -c "drop index old_orders"
 $ handraise list --mine
 $ handraise show HR-7F3K
 $ handraise answer HR-7F3K approve --reason "Seen the invoice"

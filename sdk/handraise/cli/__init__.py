@@ -1,7 +1,7 @@
 """``handraise`` at the command line. What needs the API alone stands here; the server's distribution adds its own.
 
 Read ``app`` first: the commands in order, and how those of another distribution join them. Then ``client``, which
-speaks to the API, and ``terminal``, which alone prints. ``ask`` asks; ``question`` is what it asks and waits for,
+speaks to the API, and ``terminal``, which alone prints. ``question`` is what ``ask`` and ``run`` ask and wait for,
 ``exit_status`` what the answer means to a shell, ``outputs`` what a CI system reads. ``admin`` is for an admin's key;
 ``audit`` exports and verifies the audit trail.
 

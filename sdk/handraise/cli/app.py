@@ -16,7 +16,7 @@ import typer
 import typer.main
 from typer.core import TyperGroup
 
-from handraise.cli import admin, answer, ask, audit, lookup, mcp
+from handraise.cli import admin, answer, ask, audit, lookup, mcp, run
 from handraise.cli.terminal import say, warn
 
 GROUP = "handraise.commands"
@@ -110,6 +110,7 @@ def _handraise(
 
 _ASKING, _LOOKING, _ADMIN = "Ask and answer", "Look", "For an admin's key"
 app.command(rich_help_panel=_ASKING)(ask.ask)
+app.command(rich_help_panel=_ASKING, context_settings={"allow_interspersed_args": False})(run.run)
 app.command(rich_help_panel=_ASKING)(ask.cancel)
 app.command(rich_help_panel=_ASKING)(ask.report)
 app.command(rich_help_panel=_ASKING)(answer.answer)
