@@ -16,7 +16,7 @@ from pydantic import JsonValue
 
 from handraise.client import Handraise
 from handraise.errors import AlreadyDenied, HandraiseError
-from handraise.questions import ApprovalOptions, Options, SuspensionChoice
+from handraise.questions import ApprovalOptions, Options, SuspensionChoice, check_names
 from handraise.records import SuspensionRecord
 from handraise.sync_client import HandraiseSync
 from handraise.tool_arguments import BoundCall, CallSignature
@@ -163,9 +163,7 @@ class _Asking:
         denied: OnDenied,
         options: ApprovalOptions,
     ) -> None:
-        for name in options:
-            if name not in ApprovalOptions.__annotations__:
-                raise TypeError(f"needs_approval got an unexpected keyword argument {name!r}")
+        check_names(options, ApprovalOptions)
         for name, given in (("when", when), ("idempotency_key", idempotency_key), ("question", question)):
             if inspect.iscoroutinefunction(given):
                 raise TypeError(f"{name} must be a plain function")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from typing import Annotated, TypedDict
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, PlainValidator
@@ -171,9 +172,7 @@ def body(question: str, options: Options) -> bytes:
     Raises ``TypeError`` for an unknown option, one of another type, or a value that JSON has no form for, and
     ``ValueError`` for one that is out of range. The message names the argument and holds no value.
     """
-    for name in options:
-        if name not in Options.__annotations__:
-            raise TypeError(f"unexpected keyword argument {name!r}")
+    check_names(options, Options)
     given = {"question": question, **options}
     fields = {name: value for name, value in given.items() if value is not None and name not in NOT_ASKED}
     if (model := options.get("response_model")) is not None:
@@ -184,6 +183,15 @@ def body(question: str, options: Options) -> bytes:
     from handraise.wire_checks import check_question
 
     return check_question(_json(fields))
+
+
+def check_names(options: Mapping[str, object], known: type) -> None:
+    """Raises ``TypeError`` for a keyword that ``known``, a ``TypedDict``, does not have. It names the nearest one."""
+    for name in options:
+        if name not in known.__annotations__:
+            near = get_close_matches(name, known.__annotations__, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise TypeError(f"unexpected keyword argument {name!r}{hint}")
 
 
 def invocation_key(content: bytes, intent_id: str | None) -> str | None:

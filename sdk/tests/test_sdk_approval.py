@@ -181,6 +181,7 @@ def refund(order_id: str) -> None: ...
         ({"fallback_value": "approve"}, refund, TypeError, "fallback_value"),
         ({"action": {}}, refund, TypeError, "action"),
         ({"denied": "ignore"}, refund, ValueError, "denied"),
+        ({"responder": []}, refund, TypeError, "'responder'; did you mean 'responders'"),
         ({}, staticmethod(refund), TypeError, "below @staticmethod"),
         ({}, classmethod(refund), TypeError, "below @staticmethod"),
         ({}, words, TypeError, "yields"),

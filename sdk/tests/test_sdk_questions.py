@@ -28,7 +28,9 @@ async def server() -> AsyncIterator[PretendServer]:
 @pytest.mark.parametrize(
     ("kind", "options", "named"),
     [
-        (TypeError, {"chioces": ["approve"]}, "chioces"),
+        (TypeError, {"chioces": ["approve"]}, "'chioces'; did you mean 'choices'"),
+        (TypeError, {"timeout_secs": 5}, "'timeout_secs'; did you mean 'timeout_seconds'"),
+        (TypeError, {"zzz": 5}, "keyword argument 'zzz'$"),
         (TypeError, {"choices": "approve"}, "choices"),
         (TypeError, {"choices": 7}, "choices"),
         (TypeError, {"choices": [7]}, r"choices\[0\]"),
