@@ -171,27 +171,20 @@ Change = Callable[[Tx, Intent], tuple[Intent, Event]]
 """What becomes of an intent, locked, and the line that says so."""
 
 
+@dataclass(slots=True)
 class Intents:
-    """A client's operations on intents. An agent finds only those that it owns or is a member of."""
+    """A client's operations on intents. An agent finds only those that it owns or is a member of. ``thresholds`` say
+    where the modes of engagement begin and end."""
 
-    def __init__(
-        self,
-        database: Database,
-        log: IntentLog,
-        leases: IntentLeases,
-        clock: Clock,
-        thresholds: EngagementThresholds = RFC_THRESHOLDS,
-    ) -> None:
-        self.thresholds = thresholds
-        """Where the modes of engagement begin and end."""
-        self._database = database
-        self._log = log
-        self._leases = leases
-        self._clock = clock
+    database: Database
+    log: IntentLog
+    leases: IntentLeases
+    clock: Clock
+    thresholds: EngagementThresholds = RFC_THRESHOLDS
 
     async def create(self, wanted: NewIntent, by: Actor, once: IdempotentRequest | None = None) -> Shown | Replayed:
         """Raises :class:`InvalidRequest` for a parent or a dependency that ``by`` may not read."""
-        now = self._clock.now()
+        now = self.clock.now()
         creator = by.key or by.identity
         made = intents.new(str(uuid.uuid4()), wanted.title, creator, now, IntentStatus.DRAFT)
         made = linked(
@@ -213,10 +206,10 @@ class Intents:
             intents.insert(tx, made)
             put_links(tx, made)
             payload: JsonObject = {"title": made.title, "status": made.status.value}
-            kept = self._log.moved(tx, IntentStatus.DRAFT, made, now, Event(CREATED, payload, by.identity))
+            kept = self.log.moved(tx, IntentStatus.DRAFT, made, now, Event(CREATED, payload, by.identity))
             return Shown(kept, dict(kept.state))
 
-        return await self._database.write(lambda tx: perform_once(tx, once, now, lambda: insert(tx)))
+        return await self.database.write(lambda tx: perform_once(tx, once, now, lambda: insert(tx)))
 
     async def get(self, intent_id: str, by: Actor) -> Shown:
         """Raises :class:`NotFound` if there is none that ``by`` may read."""
@@ -224,11 +217,11 @@ class Intents:
         def job(conn: sa.Connection) -> Shown:
             return shown(conn, [access.read(conn, intent_id, by)], by)[0]
 
-        return await self._database.read(job)
+        return await self.database.read(job)
 
     async def check(self, intent_id: str, by: Actor) -> None:
         """Raises :class:`NotFound` if there is none that ``by`` may read."""
-        await self._database.read(lambda conn: access.read(conn, intent_id, by))
+        await self.database.read(lambda conn: access.read(conn, intent_id, by))
 
     async def page(self, by: Actor, *, status: str | None, limit: int, offset: int) -> list[Shown]:
         """Newest first."""
@@ -238,7 +231,7 @@ class Intents:
             found = intents.page(conn, status=status, agent=agent, limit=limit, offset=offset)
             return shown(conn, found, by)
 
-        return await self._database.read(job)
+        return await self.database.read(job)
 
     async def change_status(
         self, intent_id: str, wanted: IntentStatus, by: Actor, version: int, *, reason: str | None = None
@@ -247,9 +240,9 @@ class Intents:
 
         def change(tx: Tx, intent: Intent) -> tuple[Intent, Event]:
             if intent.status is IntentStatus.BLOCKED and wanted is IntentStatus.COMPLETED:
-                self._log.consequences.check(tx, intent, wanted)  # what it waits for, rather than that it does
+                self.log.consequences.check(tx, intent, wanted)  # what it waits for, rather than that it does
             check_move(intent.status, wanted)
-            self._log.consequences.check(tx, intent, wanted)
+            self.log.consequences.check(tx, intent, wanted)
             payload: JsonObject = {"from": intent.status.value, "to": wanted.value, "reason": reason}
             return replace(intent, status=wanted), Event(STATUS_CHANGED, payload, by.identity)
 
@@ -272,7 +265,7 @@ class Intents:
 
     async def _change(self, intent_id: str, by: Actor, right: Right, version: int, change: Change) -> Shown:
         def job(tx: Tx) -> Shown:
-            now = self._clock.now()
+            now = self.clock.now()
             intent = access.lock(tx, intent_id, by, right, now)
             check_version(intent, version)
             changed, event = change(tx, intent)
@@ -280,12 +273,12 @@ class Intents:
             intents.update(tx, changed)
             if changed.status is IntentStatus.COMPLETED:
                 intent_failures.resolve_all(tx, intent_id, now)
-            kept = self._log.moved(tx, intent.status, changed, now, event)
+            kept = self.log.moved(tx, intent.status, changed, now, event)
             if kept.status in OVER:
-                kept = self._leases.release_all(tx, kept, by, now)
+                kept = self.leases.release_all(tx, kept, by, now)
             return shown(tx.conn, [kept], by)[0]
 
-        return await self._database.write(job)
+        return await self.database.write(job)
 
     # --- Events ---------------------------------------------------------------------------------------------------
 
@@ -298,7 +291,7 @@ class Intents:
             access.read(conn, intent_id, by)
             return event_log.of_intent(conn, intent_id, types=types, since=since, limit=limit)
 
-        return await self._database.read(job)
+        return await self.database.read(job)
 
     async def post_event(self, intent_id: str, event: Event, by: Actor) -> Logged:
         """Add a client's own event. Raises :class:`Forbidden` for names that are the server's (API.md §7)."""
@@ -329,11 +322,11 @@ class Intents:
         def job(tx: Tx) -> Logged:
             intent = access.lock(tx, intent_id, by, Right.WORK)
             if event.type in _ACKNOWLEDGED:
-                return _acknowledged(intent, event, self._clock.now())
-            self._log.write(tx, intent, self._clock.now(), event)
+                return _acknowledged(intent, event, self.clock.now())
+            self.log.write(tx, intent, self.clock.now(), event)
             return event_log.of_intent(tx.conn, intent_id, limit=1)[0]
 
-        return await self._database.write(job)
+        return await self.database.write(job)
 
 
 def _acknowledged(intent: Intent, event: Event, now: datetime) -> Logged:
