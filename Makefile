@@ -8,7 +8,7 @@ ARGS   ?=
 LOCK   := $(if $(PROD),requirements-prod.lock,requirements.lock)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo quick test slow check format bench corpus chaos docs document kills mutants newest openarmature mail pooler alerts browser lock dist deployment clean
+.PHONY: help install demo quick test slow check format bench corpus chaos docs document kills mutants newest openarmature mail pooler search alerts browser lock dist deployment clean
 
 help: ## show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -75,6 +75,10 @@ mail: $(STAMP) ## mail through a real postfix and dovecot (needs both installed,
 
 pooler: $(STAMP) ## PostgreSQL behind pgbouncer, and handed over to another server (needs Debian's pgbouncer)
 	$(BIN)/python -m pytest -m pooler -n 2 $(ARGS)
+
+search: $(STAMP) ## search by PostgreSQL's index of trigrams, which the wheel's PostgreSQL lacks (needs Debian's postgresql)
+	TEST_PG_BIN=$$(dirname $$(ls -v /usr/lib/postgresql/*/bin/initdb | tail -1)) $(BIN)/python -m pytest -n 1 -k postgres \
+		tests/core/store/test_search.py tests/journeys/questions/test_search.py $(ARGS)
 
 alerts: $(STAMP) ## the rules of docs/alerts.yaml by promtool (needs Debian's prometheus)
 	$(BIN)/python -m pytest -m promtool -n 0 $(ARGS)

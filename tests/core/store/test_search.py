@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from typing import Any
 
@@ -60,8 +61,9 @@ async def few(database: Database, text: str) -> list[str] | None:
 
 
 async def indexed(database: Database) -> Database:
-    """Skips a test that is about the index, if this PostgreSQL has none of its extensions."""
+    """Skips a test that is about the index, if the wheel's PostgreSQL has none of its extensions."""
     if not await database.read(question_search.is_made):
+        assert "TEST_PG_BIN" not in os.environ, "make search is there for the index"
         pytest.skip("PostgreSQL without pg_trgm (TEST_PG_BIN names another)")
     return database
 

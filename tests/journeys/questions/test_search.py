@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from core.store.tables import question_search
@@ -41,6 +43,7 @@ async def test_a_rare_word_is_looked_for_without_reading_every_question(any_worl
     """Neither a table from end to end, nor a list until a page is full."""
     database = any_world.service.database
     if not await database.read(question_search.is_made):
+        assert "TEST_PG_BIN" not in os.environ, "make search is there for the index"
         pytest.skip("PostgreSQL without pg_trgm (TEST_PG_BIN names another)")
     await any_world.ask(question="May the Zebra cross?")
     async with executed(database) as statements:
