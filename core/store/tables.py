@@ -445,6 +445,9 @@ subscriptions = sa.Table(
     sa.Column("begins_after", sa.Text, nullable=False),
     sa.Column("created_at", Instant, nullable=False),
     sa.Column("portfolio_id", sa.Text),
+    sa.Index("ix_subscriptions_created", "created_at", "id"),
+    sa.Index("ix_subscriptions_intent", "intent_id", "created_at", "id"),
+    sa.Index("ix_subscriptions_portfolio", "portfolio_id", "created_at", "id"),
     sa.Index("ix_subscriptions_subscriber", "subscriber_id", "created_at", "id"),
 )
 

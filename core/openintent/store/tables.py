@@ -34,6 +34,7 @@ portfolios = sa.Table(
     sa.Column("version", sa.Integer, nullable=False),
     sa.Column("created_at", Instant, nullable=False),
     sa.Column("updated_at", Instant, nullable=False),
+    sa.Index("ix_portfolios_created", "created_at", "id"),
     sa.Index("ix_portfolios_creator", "created_by", "created_at", "id"),
 )
 
@@ -93,7 +94,9 @@ workflows = sa.Table(
     sa.Column("version", sa.Integer, nullable=False),
     sa.Column("created_at", Instant, nullable=False),
     sa.Column("updated_at", Instant, nullable=False),
+    sa.Index("ix_workflows_created", "created_at", "id"),
     sa.Index("ix_workflows_creator", "created_by", "created_at", "id"),
+    sa.Index("ix_workflows_parent", "parent_intent_id"),
 )
 
 workflow_phases = sa.Table(
@@ -127,6 +130,8 @@ coordinators = sa.Table(
     sa.Column("version", sa.Integer, nullable=False),
     sa.Column("created_by", sa.Text, nullable=False),
     sa.Column("details", Json, nullable=False),
+    sa.Index("ix_coordinators_granted", "granted_at", "id"),
+    sa.Index("ix_coordinators_agent", "agent_id", "granted_at", "id"),
     sa.Index("ix_coordinators_intent", "intent_id"),
     sa.Index("ix_coordinators_portfolio", "portfolio_id"),
 )

@@ -254,6 +254,32 @@ async def test_intents_are_listed_along_an_index_and_none_are_sorted(
     assert role != "agent" or not in_order, "those of others are not passed over"
 
 
+@pytest.mark.parametrize("listed", ["workflows", "portfolios", "coordinators", "subscriptions"])
+async def test_what_stands_around_intents_is_listed_along_an_index_and_not_sorted(
+    any_world: World, listed: str
+) -> None:
+    """For an operator, who reads everybody's."""
+    async with executed(any_world.service.database) as statements:
+        response = await any_world.call("GET", f"/v1/{listed}", "operator", params={"limit": 50})
+        assert response.status_code == 200
+    chosen = {text: values for text, values in statements.items() if f"FROM {listed}" in text and "ORDER BY" in text}
+    assert chosen
+    found = plans(any_world.service.database, chosen, ("seqscan", "sort"))
+    assert {text: plan for text, plan in found.items() if is_sorted(plan)} == {}
+
+
+@pytest.mark.parametrize("of", ["intent_id", "portfolio_id"])
+async def test_subscriptions_to_one_thing_are_found_by_its_index(any_world: World, of: str) -> None:
+    async with executed(any_world.service.database) as statements:
+        response = await any_world.call("GET", "/v1/subscriptions", "operator", params={of: "nothing"})
+        assert response.status_code == 200
+    chosen = {text: values for text, values in statements.items() if f"subscriptions.{of} =" in text}
+    assert chosen
+    found = plans(any_world.service.database, chosen, ("seqscan", "sort"))
+    index = f"ix_subscriptions_{of.removesuffix('_id')}"
+    assert {text: plan for text, plan in found.items() if index not in plan or is_sorted(plan)} == {}
+
+
 async def test_notices_that_a_pause_holds_are_counted_among_those_that_wait(any_world: World) -> None:
     async with executed(any_world.service.database) as statements:
         response = await any_world.call("GET", "/v1/pause", "operator")
