@@ -48,6 +48,7 @@ ELSEWHERE = {
     "core/domain/redaction/patterns.py": "the form of a secret, and the address that one is part of",
     "core/engine/planning.py": EXAMPLE,
     "core/store/inspection.py": "the marks that PagerDuty's door leaves, for doctor",
+    "sdk/handraise/mcp_server/tool_texts.py": EXAMPLE,
 }
 """File: the reason."""
 
