@@ -8,7 +8,7 @@ ARGS   ?=
 LOCK   := $(if $(PROD),requirements-prod.lock,requirements.lock)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo quick test slow check format bench corpus chaos docs document kills mutants newest openarmature mail pooler search alerts browser lock dist deployment clean
+.PHONY: help install demo quick test slow check format bench corpus chaos docs document kills mutants newest openarmature adapters mail pooler search alerts browser lock dist deployment clean
 
 help: ## show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -70,6 +70,9 @@ newest: $(STAMP) ## the tests of mail, store and SDK on the newest Python that c
 openarmature: $(STAMP) ## the adapter over the published engine, in a .venv of its own with Python 3.12 or newer
 	$(BIN)/python -m tests.openarmature $(ARGS)
 
+adapters: $(STAMP) ## the adapters of agent frameworks with the published ones, as a matrix (ARGS="--ci": three of them)
+	$(BIN)/python -m tests.adapters $(ARGS)
+
 mail: $(STAMP) ## mail through a real postfix and dovecot (needs both installed, and root)
 	$(BIN)/python -m pytest -m mailservers -n 2 $(ARGS)
 
@@ -100,6 +103,7 @@ lock: ## write the requirements locks anew (needs uv)
 	uv export --frozen --all-groups --all-extras --no-emit-workspace --no-emit-package handraise --no-header -q -o requirements.lock
 	uv export --frozen --no-default-groups --group build --extra otel --extra postgres --no-emit-workspace --no-emit-package handraise --no-header -q -o requirements-prod.lock
 	uv pip compile --python-version 3.12 --universal --generate-hashes --no-header -q tests/openarmature/requirements.in -o tests/openarmature/requirements.txt
+	for group in first; do uv pip compile --python-version 3.11 --universal --generate-hashes --no-header -q tests/adapters/requirements/$$group.in -o tests/adapters/requirements/$$group.txt; done
 
 clean: ## remove .venv and caches
-	rm -rf $(VENV) .venv-openarmature .venv-newest .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) .venv-openarmature .venv-adapters .venv-newest .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist

@@ -33,6 +33,13 @@ def test_the_site_is_whole(site: Path) -> None:
     assert written <= pages
 
 
+def test_language_models_find_every_page(site: Path) -> None:
+    listed, whole = (site / "llms.txt").read_text(), (site / "llms-full.txt").read_text()
+    for page in ("how-to/agents", "how-to/frameworks/langgraph", "reference/errors"):
+        assert f"]({page}/" in listed or f"]({page}.html" in listed
+        assert (ROOT / f"docs/{page}.md").read_text() in whole
+
+
 def test_no_page_loads_anything_from_elsewhere(site: Path) -> None:
     loaded = {
         (str(path.relative_to(site)), address)

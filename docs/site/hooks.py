@@ -1,9 +1,11 @@
-"""Hooks of mkdocs: what a page links to outside ``docs/`` becomes part of the site, under ``project/``.
+"""Hooks of mkdocs: what a page links to outside ``docs/`` becomes part of the site, under ``project/``. For language
+models ``llms.txt`` lists the pages, and ``llms-full.txt`` holds them.
 
 The pages are written for who reads them in the repository, so a link may lead to ``../README.md``. Where GitHub and
 Python-Markdown read a list differently, a warning says so: below a paragraph without an empty line, and inside another
 list with fewer than four spaces.
-Source: https://www.mkdocs.org/user-guide/configuration/#hooks, https://www.mkdocs.org/dev-guide/plugins/#events.
+Source: https://www.mkdocs.org/user-guide/configuration/#hooks, https://www.mkdocs.org/dev-guide/plugins/#events,
+https://llmstxt.org.
 """
 
 from __future__ import annotations
@@ -32,8 +34,13 @@ MERMAID = "site/mermaid.tiny.js"
 SCRIPT = re.compile(r'(?=<script src="[^"]*assets/javascripts/bundle)')
 
 
+WRITTEN: dict[str, str] = {}
+"""Each page of the site as it was written, by its address."""
+
+
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Adds what is linked from the pages, what is linked from that, and so on."""
+    WRITTEN.clear()
     known = set(ALWAYS)
     waiting = [ROOT / "docs" / file.src_uri for file in files.documentation_pages()] + [ROOT / name for name in ALWAYS]
     for name in ALWAYS:
@@ -52,6 +59,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """The page with its links as the site has them. Warns of lists that would not be shown as such."""
+    if not page.file.src_uri.startswith("decisions/0"):
+        WRITTEN[page.url] = markdown
     prose = FENCED.sub("", markdown)
     for squeezed in SQUEEZED.finditer(prose):
         log.warning("%s: a list needs an empty line above it: %r", page.file.src_uri, squeezed[0].strip()[:60])
@@ -73,6 +82,28 @@ def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
         return output
     path = os.path.relpath(MERMAID, PurePosixPath(page.url).parent)
     return SCRIPT.sub(f'<script src="{path}"></script>', output, count=1)
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """``llms.txt`` and ``llms-full.txt``, in the order of the navigation's addresses. Decisions are in neither."""
+    folder, pages = Path(config.site_dir), sorted(WRITTEN.items())
+    listed = [f"- [{_title(text)}]({address or './'}): {_lead(text)}".removesuffix(": ") for address, text in pages]
+    head = f"# {config.site_name}\n\n> {config.site_description}\n"
+    (folder / "llms.txt").write_text("\n".join([head, "## Pages", "", *listed, ""]))
+    (folder / "llms-full.txt").write_text(
+        "\n".join([head, *(f"<!-- {at or './'} -->\n\n{text}" for at, text in pages)])
+    )
+
+
+def _title(markdown: str) -> str:
+    return next((line[2:].strip() for line in markdown.splitlines() if line.startswith("# ")), "Handraise")
+
+
+def _lead(markdown: str) -> str:
+    """The first paragraph of prose, in one line."""
+    parts = FENCED.sub("", markdown).split("\n\n")
+    prose = (" ".join(part.split()) for part in parts if re.match(r"[A-Z\"`]", part.strip()))
+    return next(prose, "")
 
 
 def _add(files: Files, config: MkDocsConfig, target: str) -> None:

@@ -27,7 +27,7 @@ Client = Handraise | HandraiseSync
 OnDenied = Literal["raise", "return"]
 
 APPROVE, DENY = "approve", "deny"
-_CHOICES = (
+CHOICES = (
     SuspensionChoice(value=APPROVE, label="Approve", style="primary"),
     SuspensionChoice(value=DENY, label="Deny", style="danger", metadata={"reason": "optional"}),
 )
@@ -238,7 +238,7 @@ class _ApprovedFunction:
 
     def _options(self, bound: BoundCall) -> Options:
         asking = self._asking
-        options: Options = {"choices": _CHOICES, "action": self._action(bound), "fallback_policy": "fail"}
+        options: Options = {"choices": CHOICES, "action": self._action(bound), "fallback_policy": "fail"}
         if asking.allow_silence:
             options |= {"fallback_policy": "complete_with_fallback", "fallback_value": APPROVE}
         if asking.idempotency_key is not None:

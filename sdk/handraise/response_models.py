@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
@@ -23,14 +23,19 @@ def form_schema(model: type[BaseModel]) -> Schema:
     """
     if not (isinstance(model, type) and issubclass(model, BaseModel)):
         raise TypeError("response_model is a pydantic model, the class itself")
-    schema = model.model_json_schema()
-    definitions = schema.pop("$defs", {})
+    return flat_schema(model.model_json_schema(), model.__name__)
+
+
+def flat_schema(given: Mapping[str, JsonValue], name: str) -> Schema:
+    """The JSON Schema ``given``, of the model called ``name``, as :func:`form_schema` says, with its errors."""
+    schema = dict(given)
+    definitions = cast("Mapping[str, Schema]", schema.pop("$defs", {}))
     if isinstance(reference := schema.get("$ref"), str):  # of a model that names itself
         schema = dict(definitions[reference.removeprefix("#/$defs/")])
-    fields = schema.get("properties")
+    fields = cast("Mapping[str, Schema]", schema.get("properties"))
     if not fields:
-        raise TypeError(f"response_model: {model.__name__} has no fields to ask for")
-    schema["properties"] = {name: _flat(part, definitions, name) for name, part in fields.items()}
+        raise TypeError(f"response_model: {name} has no fields to ask for")
+    schema["properties"] = {field: _flat(part, definitions, field) for field, part in fields.items()}
     return schema
 
 

@@ -148,6 +148,21 @@ def test_the_sdk_alone_is_what_an_agent_needs_and_brings_nothing_of_the_server(s
     subprocess.run([sdk, "-Ic", IMPORTING], check=True)
 
 
+def test_an_adapter_brings_its_framework_and_nothing_of_the_server(folder: Path, dist: Path) -> None:
+    [wheel] = dist.glob("handraise-[0-9]*.whl")
+    python = folder / "langgraph" / "bin" / "python"
+    subprocess.run([sys.executable, "-m", "venv", folder / "langgraph"], check=True)
+    pins = ROOT / "tests/adapters/requirements/first.txt"
+    constraints = [line.partition(" ")[0] for line in pins.read_text().splitlines() if line[:1].isalnum()]
+    (folder / "pins.txt").write_text("\n".join(constraints))
+    install = [python, "-m", "pip", "install", "--quiet", "--constraint", folder / "pins.txt", f"{wheel}[langgraph]"]
+    subprocess.run(install, check=True)
+    subprocess.run([python, "-Ic", f"{IMPORTING}\nimport handraise.adapters.langgraph"], check=True)
+    loaded = "import sys, handraise; from handraise import Handraise, needs_approval; print('langgraph' in sys.modules)"
+    said = subprocess.run([python, "-Ic", loaded], check=True, capture_output=True, text=True)
+    assert said.stdout == "False\n", "importing the SDK imports no framework"
+
+
 def test_both_distributions_are_of_one_release(dist: Path, image: PlayedImage, sdk: Path) -> None:
     assert len({re.split("-", path.name)[1].removesuffix(".tar.gz") for path in dist.iterdir()}) == 1
     [release] = {_version(dist, name) for name in PACKAGES}

@@ -1,0 +1,51 @@
+"""The frameworks that have an adapter, and where they are installed."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+HERE = Path(__file__).parent
+VENVS = ROOT / ".venv-adapters"
+GROUPS = ["first"]
+"""The virtual environments. The first is what ``.ci/run`` tries."""
+
+
+@dataclass(frozen=True)
+class Framework:
+    """``name`` is the adapter's module. ``distributions``: what is told with its version, the framework first.
+    ``imports`` is what its agent imports, ``group`` the virtual environment that it is installed in."""
+
+    name: str
+    distributions: tuple[str, ...]
+    imports: tuple[str, ...]
+    group: str = "first"
+
+    @property
+    def python(self) -> Path:
+        return VENVS / self.group / "bin/python"
+
+    @property
+    def program(self) -> Path:
+        return HERE / f"agents/{self.name}_agent.py"
+
+    @property
+    def is_wanted(self) -> bool:
+        """``HANDRAISE_ADAPTERS`` names the groups that are installed."""
+        return self.group in os.environ.get("HANDRAISE_ADAPTERS", "").split(",")
+
+
+FRAMEWORKS = [
+    Framework(
+        "langgraph",
+        ("langgraph", "langgraph-checkpoint-sqlite", "langgraph-checkpoint-postgres"),
+        (
+            "handraise.adapters.langgraph",
+            "langgraph.checkpoint.postgres.aio",
+            "langgraph.checkpoint.sqlite.aio",
+            "langgraph.graph",
+        ),
+    ),
+]
