@@ -48,4 +48,5 @@ FRAMEWORKS = [
             "langgraph.graph",
         ),
     ),
+    Framework("openai_agents", ("openai-agents",), ("handraise.adapters.openai_agents",)),
 ]

@@ -8,8 +8,6 @@ if a person has approved exactly this call.
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar, Unpack, cast
@@ -151,9 +149,10 @@ class Approvals:
 
     async def _found(self, call: PendingCall) -> SuspensionRecord | None:
         """The newest question about exactly this call, with its receipt."""
-        async for record in self._people.list(session_id=self.session_id, invocation_id=call.key):
+        of_call = self._people.list(session_id=self.session_id, invocation_id=call.key, with_receipts=True)
+        async for record in of_call:
             if call.is_of(record):
-                return await self._people.get(record.id)
+                return record
         return None
 
     async def _decision(self, call: PendingCall, asked: Sequence[SuspensionRecord]) -> Decision:
@@ -172,19 +171,14 @@ class Approvals:
         return Decision(decision.call, record, record.tool_result())
 
     def _asking(self, call: PendingCall) -> Options:
+        """The client asks the same of a session's invocation once, so that two processes at once join one question."""
         approval: Options = {"choices": CHOICES, "action": call.action}
         asked: Options = {
             **(approval if call.asks is None else call.asks),
             "fallback_policy": "fail",
             "resume": ResumeTarget(session_id=self.session_id, invocation_id=call.key),
-            "idempotency_key": self._key(call),
         }
         return cast("Options", {**self._options, **asked})
-
-    def _key(self, call: PendingCall) -> str:
-        """The same for the same call of the session, so that whoever asks again joins the question that is there."""
-        about = [self.session_id, call.key, call.text, call.action]
-        return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
 
 
 def _already_denied(denied: AlreadyDenied) -> str:
