@@ -3,7 +3,7 @@
 Each is one to three sentences. None names a person, the ``suspension_id`` or the receipt; the ``ref`` is public. What a
 person wrote stands word for word at the end. Silence is never told as a denial: nobody has decided then.
 
-Source: issue 43, part B; readings: ``docs/decisions/0110-the-pieces-that-adapters-stand-on.md``.
+Source: ``docs/decisions/0110-the-pieces-that-adapters-stand-on.md``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a model is told of a question, in each of its states (issue 43, part B)."""
+"""What a model is told of a question, in each of its states."""
 
 from __future__ import annotations
 
