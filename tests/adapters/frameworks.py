@@ -49,4 +49,5 @@ FRAMEWORKS = [
         ),
     ),
     Framework("openai_agents", ("openai-agents",), ("handraise.adapters.openai_agents",)),
+    Framework("pydantic_ai", ("pydantic-ai-slim",), ("handraise.adapters.pydantic_ai", "pydantic_ai.models.function")),
 ]

@@ -1,4 +1,4 @@
-"""The programs of the pages openai-agents.md, as printed but for the model, which is scripted."""
+"""The programs of the pages openai-agents.md and pydantic-ai.md, as printed but for the model, which is scripted."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ pytestmark = pytest.mark.adapters
 
 PAGES = {
     "openai_agents": ("openai-agents.md", 'MODEL = "gpt-5"'),
+    "pydantic_ai": ("pydantic-ai.md", 'MODEL = "openai:gpt-5"'),
 }
 """Of an adapter: its page, and the line in it that names the model."""
 
