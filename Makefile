@@ -8,10 +8,10 @@ ARGS   ?=
 LOCK   := $(if $(PROD),requirements-prod.lock,requirements.lock)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo quick test slow check format bench corpus chaos docs document kills mutants newest openarmature adapters mail pooler search alerts browser lock dist deployment clean
+.PHONY: help install demo quick test slow check format bench corpus chaos docs document kills mutants newest openarmature adapters coding-agents mail pooler search alerts browser lock dist deployment clean
 
 help: ## show this list
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 15
 
 $(STAMP): $(LOCK) pyproject.toml sdk/pyproject.toml
 	$(PYTHON) -m venv $(VENV)

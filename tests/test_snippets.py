@@ -67,6 +67,8 @@ NOT_RUN = {
     "createdb": "needs a PostgreSQL of its own to make a database in",
     "pg_restore": "needs a PostgreSQL of its own to restore into",
     "pip": "installs from the internet",
+    "pipx": "installs from the internet",
+    "claude": "is a vendor's program: tests/coding_agents runs it, by a target of its own",
     "openssl": "not everywhere; the key that it prints is any 32 bytes",
     "$EDITOR": "is for a person",
     "git": "would clone from an address that each reader has for themselves",
@@ -81,7 +83,8 @@ KINDS = {"yaml", "console", "sh", "python", "json", "mermaid"}
 OTHERS = {
     "ini": "of postfix and rspamd: tests/journeys/mail/test_mail_roads.py runs a postfix that is set up so",
     "text": "shows what is printed",
-    "toml": "of the example: tests/vendors_of_others/test_webhook_channel.py compares and installs it",
+    "toml": "of the example: tests/vendors_of_others/test_webhook_channel.py compares and installs it; "
+    "of the hooks' file: sdk/tests/test_sdk_hook_files.py reads it",
 }
 """Kinds of blocks that are run, and those that are not, and why. ``make docs`` and a test draw what is Mermaid's."""
 

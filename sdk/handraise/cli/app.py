@@ -16,7 +16,7 @@ import typer
 import typer.main
 from typer.core import TyperGroup
 
-from handraise.cli import admin, answer, ask, audit, lookup, mcp, run
+from handraise.cli import admin, answer, ask, audit, hook, lookup, mcp, run
 from handraise.cli.terminal import say, warn
 
 GROUP = "handraise.commands"
@@ -108,7 +108,7 @@ def _handraise(
     """
 
 
-_ASKING, _LOOKING, _ADMIN = "Ask and answer", "Look", "For an admin's key"
+_ASKING, _LOOKING, _CODING, _ADMIN = "Ask and answer", "Look", "Coding agents", "For an admin's key"
 app.command(rich_help_panel=_ASKING)(ask.ask)
 app.command(rich_help_panel=_ASKING, context_settings={"allow_interspersed_args": False})(run.run)
 app.command(rich_help_panel=_ASKING)(ask.cancel)
@@ -125,6 +125,9 @@ app.command(rich_help_panel=_LOOKING)(lookup.timeline)
 app.command(rich_help_panel=_LOOKING)(lookup.whoami)
 app.command(rich_help_panel=_ADMIN)(admin.pause)
 app.command(rich_help_panel=_ADMIN)(admin.unpause)
+app.add_typer(
+    hook.app, name="hook", rich_help_panel=_CODING, help="Coding agents that ask a person before a tool runs."
+)
 app.command("callbacks", rich_help_panel=_ADMIN)(admin.list_)
 app.command(rich_help_panel=_ADMIN)(admin.redrive)
 app.command(rich_help_panel=_ADMIN)(audit.export)
