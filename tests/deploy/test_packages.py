@@ -163,6 +163,23 @@ def test_an_adapter_brings_its_framework_and_nothing_of_the_server(folder: Path,
     assert said.stdout == "False\n", "importing the SDK imports no framework"
 
 
+def test_the_mcp_server_brings_nothing_of_the_server_and_starts(folder: Path, dist: Path, sdk: Path) -> None:
+    python = folder / "mcp" / "bin" / "python"
+    subprocess.run([sys.executable, "-m", "venv", folder / "mcp"], check=True)
+    [wheel] = dist.glob("handraise-[0-9]*.whl")
+    pip = [python, "-m", "pip"]
+    subprocess.run(
+        [*pip, "install", "--quiet", "--constraint", folder / "constraints.txt", f"{wheel}[mcp]"], check=True
+    )
+    brought = subprocess.run([*pip, "list", "--format=freeze"], check=True, capture_output=True, text=True).stdout
+    names = {line.partition("==")[0].lower() for line in brought.splitlines()}
+    assert {"handraise", "mcp", "typer"} <= names
+    assert not names & {"handraise-server", "fastapi", "sqlalchemy", "slack-bolt", "alembic", "psycopg"}
+    said = subprocess.run([python.parent / "handraise", "mcp"], env={}, capture_output=True, text=True, check=False)
+    assert (said.returncode, said.stdout) == (2, "")
+    assert "HANDRAISE_API_KEY" in said.stderr
+
+
 def test_both_distributions_are_of_one_release(dist: Path, image: PlayedImage, sdk: Path) -> None:
     assert len({re.split("-", path.name)[1].removesuffix(".tar.gz") for path in dist.iterdir()}) == 1
     [release] = {_version(dist, name) for name in PACKAGES}

@@ -27,18 +27,18 @@ _AWAY = (
 
 @dataclass(frozen=True)
 class ToolCall:
-    """``people`` asks with the caller's key, of the name ``owner``. The call ends at ``until``, a monotonic time."""
+    """``people`` asks with the caller's key. The call ends at ``until``, a monotonic time."""
 
     people: Handraise
-    owner: str
     until: float
 
     async def find(self, ref: str) -> SuspensionRecord:
-        """The question with this ref, asked with this very key. Raises :class:`ToolError` if there is none."""
+        """The question with this ref, asked with this very key: an agent's list has no others, even if it may read
+        them. Raises :class:`ToolError` if there is none."""
         wanted = ref.strip().upper()
         if _REF.fullmatch(wanted):
             async for record in self.people.list(q=wanted):
-                if record.ref == wanted and record.created_by == self.owner:
+                if record.ref == wanted:
                     return record
         raise ToolError(f"There is no question {wanted[:40]} that was asked with this key. A ref looks like HR-7F3K.")
 
@@ -67,9 +67,9 @@ async def opened(keys: Keys, key: str, patience_seconds: float) -> AsyncIterator
     try:
         # Waiting ends at `until` by itself; a service that hangs is left a moment later.
         with anyio.fail_after(patience_seconds + _MOMENT_SECONDS):
-            owner = await keys.owner(key)
+            await keys.owner(key)
             async with Handraise(keys.url, key, patience_seconds=patience_seconds) as people:
-                yield ToolCall(people, owner, until)
+                yield ToolCall(people, until)
     except RequestRefused as refused:
         raise ToolError(_refusal(refused)) from None
     except KeyRefused as refused_key:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Annotated, Any, Literal, cast
 
@@ -69,7 +69,7 @@ class Tools:
             "responders": responders,
             "timeout_seconds": timeout_seconds,
             "idempotency_key": question_id or None,
-            **_SILENCE_DECIDES_NOTHING,
+            "fallback_policy": "fail",  # a model can't agree with itself that nobody's answer means yes
         }
         async with self._call() as call:
             if ctx.request_state is not None:
@@ -126,13 +126,6 @@ class Tools:
         if ended is None and another:
             return InputRequiredResult(request_state=this.after())
         return told(ended or record, page)
-
-
-_SILENCE_DECIDES_NOTHING: Mapping[str, Any] = {
-    "fallback_policy": "fail",
-    "retry_policy": {"final_fallback_policy": "fail"},
-}
-"""A model can't agree with itself that nobody's answer means yes."""
 
 
 def _choice(given: OfferedChoice | str) -> JsonValue:

@@ -114,6 +114,20 @@ async def test_silence_is_no_refusal_and_a_question_taken_back_is_neither(quiet_
     assert again == back
 
 
+async def test_nobodys_answer_never_means_yes_whatever_the_policy_inherits(quiet_room: World) -> None:
+    policy = {"max_attempts": 2, "interval_seconds": 300, "final_fallback_policy": "complete_with_fallback"}
+    path = "/v1/agents/me/default-retry-policy"
+    assert (await quiet_room.call("PUT", path, json=policy)).is_success
+    try:
+        async with server(quiet_room.url) as url, over_http(url, KEYS["agent"], LEGACY) as client:
+            ref = (await told(client, "request_input", REFUND))["ref"]
+            await quiet_room.advance(minutes=10)
+            end = await told(client, "check_input", {"ref": ref})
+    finally:
+        assert (await quiet_room.call("PUT", path, json={})).is_success
+    assert (end["status"], end["answer"]) == ("expired", None)
+
+
 async def test_every_kind_of_answer_comes_back_as_it_was_given(quiet_room: World) -> None:
     schema = {"type": "object", "properties": {"amount": {"type": "integer"}}, "required": ["amount"]}
     kinds: list[tuple[dict[str, Any], Any]] = [
@@ -138,7 +152,8 @@ async def test_a_person_who_asks_back_is_heard_at_once(quiet_room: World) -> Non
         path = f"/v1/suspensions/{one['id']}/clarify"
         said = await quiet_room.call("POST", path, "operator", json={"question": "Which customer?"})
         assert said.status_code == 200
-        end = await call
+        async with asyncio.timeout(5):  # eight rounds take longer
+            end = await call
     assert (end["status"], end["asked_back"]) == ("pending", "Which customer?")
     assert "Which customer?" in end["message"]
 

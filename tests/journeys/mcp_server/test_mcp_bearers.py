@@ -116,6 +116,19 @@ async def test_another_bearer_can_neither_read_nor_wait_nor_cancel(room: World, 
             assert (await told(owner, "check_input", {"ref": ref}))["status"] == "pending"
 
 
+async def test_who_may_read_a_question_of_another_gets_no_further_by_it(room: World) -> None:
+    intent = await room.active_intent()
+    member = {"agent_id": "other-agent", "role": "worker"}
+    assert (await room.call("POST", f"/v1/intents/{intent['id']}/agents", json=member)).status_code in {200, 201}
+    asked = await room.call("POST", f"/v1/intents/{intent['id']}/suspend", json=GO)
+    ref = asked.json()["ref"]
+    read = await room.call("GET", f"/v1/suspensions/{asked.json()['suspension_id']}", "other_agent")
+    assert read.status_code == 200, "the service lets a member read"
+    async with server(room.url) as url, over_http(url, KEYS["other_agent"], LEGACY) as other:
+        for tool in ("check_input", "wait_for_input", "cancel_input"):
+            assert f"There is no question {ref}" in await error_of(other, tool, {"ref": ref})
+
+
 async def test_a_state_is_good_for_its_bearer_its_tool_and_its_arguments_alone(room: World) -> None:
     async with server(room.url, 0.2) as url:
         async with over_http(url, KEYS["agent"], MODERN) as owner:
