@@ -122,7 +122,7 @@ class Inbox:
         verdicts: dict[str, bool] = {}
         seen: set[str] = set()
         async for named in self._naming(actor):
-            some = [one for one in named if one.id not in seen]  # several of its references may be theirs
+            some = {one.id: one for one in named if one.id not in seen}.values()  # several references may be theirs
             seen.update(one.id for one in some)
             unknown = {one.audience: Audience.read(one.audience) for one in some if one.audience not in verdicts}
             if len(verdicts) + len(unknown) > _MOST_VERDICTS:
