@@ -58,7 +58,7 @@ def keys_of(printed: str) -> dict[str, str]:
 
 
 def test_the_example_is_a_configuration() -> None:
-    assert load(EXAMPLE, {}).channels == ("email",)
+    assert load(EXAMPLE, {}).set_up == ("email",)
 
 
 def test_the_example_is_whole(folder: Path) -> None:
@@ -70,7 +70,7 @@ def test_the_example_is_whole(folder: Path) -> None:
         load(file, {})
     assert {problem.key for problem in refused.value.problems} >= {"secret_key", "api_keys[0].key", "api_keys[2].key"}
     file.write_text(text.replace("https://handraise.example.com", "http://127.0.0.1:8080"))
-    assert load(file, {}).channels == ("slack", "email", "pagerduty")
+    assert load(file, {}).set_up == ("slack", "email", "pagerduty")
     assert sorted(TREE.keys.keys() - yaml.safe_load(file.read_text()).keys()) == []
 
 
