@@ -16,7 +16,7 @@ from handraise.cli.arguments import AsJson
 from handraise.cli.progress import progress
 from handraise.cli.terminal import give_json, say, warn
 
-from bot.commands import backup, channels, configuration, doctor, keys
+from bot.commands import backup, channels, configuration, dev, doctor, keys
 from bot.commands.backup import ConfigFile
 from core.errors import OperatorError
 
@@ -85,6 +85,7 @@ def demo(
 
 
 app.command(rich_help_panel=_SETTING_UP)(configuration.init)
+app.command(rich_help_panel=_SERVING)(dev.dev)
 app.command(rich_help_panel=_SETTING_UP)(configuration.check)
 app.command(rich_help_panel=_SETTING_UP)(doctor.doctor)
 app.command(rich_help_panel=_SERVING)(backup.backup)

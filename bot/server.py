@@ -41,6 +41,8 @@ from core.ports import HostClock
 
 AddRoutes = Callable[[FastAPI, Service], None]
 """Adds routes of the caller's own to the application."""
+Announce = Callable[[Service], str]
+"""What is printed as soon as the service is ready."""
 
 _STOPPING = (signal.SIGTERM, signal.SIGINT)
 _GRACE_SECONDS = 3
@@ -73,7 +75,7 @@ class _Server(uvicorn.Server):
     Tells waiting agents and streams that it is closing, so that they do not hold it up; ends with status 0.
     """
 
-    def __init__(self, config: uvicorn.Config, service: Service, connections: Connections, announce: str) -> None:
+    def __init__(self, config: uvicorn.Config, service: Service, connections: Connections, announce: Announce) -> None:
         super().__init__(config)
         self._service = service
         self._connections = connections
@@ -93,7 +95,7 @@ class _Server(uvicorn.Server):
         self._connections.start()
         gc.freeze()  # what stays for good; each full collection that looks through it holds every request up by 0.1 s
         gc.set_threshold(*_COLLECTED_EVERY)
-        print(self._announce, flush=True)
+        print(self._announce(self._service), flush=True)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._connections.hurry()
@@ -152,6 +154,7 @@ def serve(
     add_routes: AddRoutes | None = None,
     clock: HostClock | None = None,
     reread: Reread | None = None,
+    announce: Announce = lambda service: f"handraise is ready at {service.settings.public_url}",
 ) -> None:
     """Serve ``parts`` until told to stop, by the system's clock unless it is given another. ``reread`` reads the
     configuration anew.
@@ -163,7 +166,7 @@ def serve(
     listener = listen(settings.http.host, settings.http.port)
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(_serve(settings, folder, parts, listener, add_routes, clock, reread))
+            runner.run(_serve(settings, folder, parts, listener, add_routes, clock, reread, announce))
     finally:
         listener.close()
 
@@ -176,6 +179,7 @@ async def _serve(
     add_routes: AddRoutes | None,
     clock: HostClock | None,
     reread: Reread | None,
+    announce: Announce,
 ) -> None:
     telemetry = settings.telemetry
     tracing = tracing_of(telemetry.otlp_endpoint, os.environ, signal_metadata=telemetry.signal_metadata)
@@ -186,7 +190,6 @@ async def _serve(
     limits = limits_of(settings.http, _raise_descriptors())
     connections = Connections(limits, service.scrape.metrics.request_refused)
     connections.knows = service.keys.knows
-    announce = f"handraise is ready at {settings.public_url}"
     server = _Server(uvicorn_config(app, connections), service, connections, announce)
     await server.serve(sockets=[listener])
     if server.failure is not None:

@@ -54,6 +54,7 @@ PROGRAMS = {
     "docs/how-to/testing-agents.md": "tests/plugin/test_plugin_documentation.py",
     "docs/how-to/yield-and-resume.md": "tests/journeys/sdk/test_sdk_yield.py",
     "docs/reference/mail-replies.md": "tests/test_snippets.py",
+    "docs/tutorials/first-answer.md": "tests/journeys/service/test_dev.py",
 }
 """Which test runs a page's Python, every block of it."""
 

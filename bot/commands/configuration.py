@@ -101,23 +101,24 @@ def _asked() -> FirstSettings:
     from bot.vendors import email, pagerduty, slack
 
     warn("A configuration to begin with. Return takes what stands in brackets; Ctrl-C leaves everything as it is.")
-    name = _ask("Your name", values.Text)
-    mail = _ask("Your e-mail address", values.Mail)
-    agent = _ask("A name for your agent's key", values.KeyName, default="agent")
+    name = ask_for("Your name", values.Text)
+    mail = ask_for("Your e-mail address", values.Mail)
+    agent = ask_for("A name for your agent's key", values.KeyName, default="agent")
     more: dict[str, str] = {}
     if typer.confirm("Ask people in Slack?", default=False):
-        more["slack_bot_token"] = _ask("  Bot token (xoxb-…)", values.Text, hidden=True)
-        more["slack_app_token"] = _ask("  App-level token (xapp-…)", slack.AppToken, hidden=True)
-        more["slack_channel"] = _ask("  Default channel's id (C…)", slack.SlackPlace)
+        more["slack_bot_token"] = ask_for("  Bot token (xoxb-…)", values.Text, hidden=True)
+        more["slack_app_token"] = ask_for("  App-level token (xapp-…)", slack.AppToken, hidden=True)
+        more["slack_channel"] = ask_for("  Default channel's id (C…)", slack.SlackPlace)
     if typer.confirm("Ask people by mail?", default=False):
-        more["smtp_url"] = _ask("  Mail server", email.SmtpUrl, default="smtp://127.0.0.1:25")
-        more["mail_from"] = _ask("  Sender", values.Sender, default=f"Handraise <{mail}>")
+        more["smtp_url"] = ask_for("  Mail server", email.SmtpUrl, default="smtp://127.0.0.1:25")
+        more["mail_from"] = ask_for("  Sender", values.Sender, default=f"Handraise <{mail}>")
     if typer.confirm("Page people by PagerDuty?", default=False):
-        more["pagerduty_key"] = _ask("  Integration key", pagerduty.RoutingKey, hidden=True)
+        more["pagerduty_key"] = ask_for("  Integration key", pagerduty.RoutingKey, hidden=True)
     return FirstSettings(people=[(name, mail)], agent=agent, **more)  # type: ignore[arg-type]
 
 
-def _ask(text: str, kind: Any, default: str | None = None, *, hidden: bool = False) -> str:
+def ask_for(text: str, kind: Any, default: str | None = None, *, hidden: bool = False) -> str:
+    """One value at the terminal; an invalid one is asked for again."""
     from pydantic import TypeAdapter, ValidationError
 
     adapter: TypeAdapter[str] = TypeAdapter(kind)

@@ -35,7 +35,7 @@ def test_every_command_and_option_says_what_it_does() -> None:
 
 def test_what_prints_takes_json() -> None:
     """But for what runs until it is stopped, and what is JSON or a file of its own already."""
-    runs_on = {"handraise serve", "handraise demo", "handraise mcp", "handraise hook resume"}
+    runs_on = {"handraise serve", "handraise demo", "handraise dev", "handraise mcp", "handraise hook resume"}
     own_form = {"handraise export", "handraise slack manifest", "handraise mail quarantine show"}
     own_form |= {f"handraise hook {program}" for program in ("claude-code", "codex", "gemini")}
     lacking = {
