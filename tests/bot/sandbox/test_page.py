@@ -211,7 +211,7 @@ async def test_its_settings_are_a_configuration_that_the_service_takes(
 
     settings = load(file, {})
 
-    assert settings.channels == ("slack", "email", "pagerduty")
+    assert settings.set_up == ("slack", "email", "pagerduty")
     assert [person.email for person in settings.people] == [YOU.email]
 
 

@@ -165,7 +165,7 @@ async def test_at_a_terminal_it_asks_and_asks_again(folder: Path) -> None:
     assert "That must be an e-mail address." in written
     settings = load(None, {})
     assert [(one.name, one.email) for one in settings.people] == [("Alice", "alice@example.com")]
-    assert (settings.channels, settings.api_keys[0].name) == (("email",), "agent")
+    assert (settings.set_up, settings.api_keys[0].name) == (("email",), "agent")
 
 
 def _answer(terminal: int) -> str:
