@@ -49,5 +49,10 @@ FRAMEWORKS = [
         ),
     ),
     Framework("openai_agents", ("openai-agents",), ("handraise.adapters.openai_agents",)),
+    Framework(
+        "langchain",
+        ("langchain",),
+        ("handraise.adapters.langchain", "langchain.agents", "langgraph.checkpoint.sqlite.aio"),
+    ),
     Framework("pydantic_ai", ("pydantic-ai-slim",), ("handraise.adapters.pydantic_ai", "pydantic_ai.models.function")),
 ]

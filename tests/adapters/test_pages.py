@@ -1,4 +1,4 @@
-"""The programs of the pages openai-agents.md and pydantic-ai.md, as printed but for the model, which is scripted."""
+"""The programs of the pages langchain.md, openai-agents.md and pydantic-ai.md, as printed but for the model, which is scripted."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from tests.adapters.frameworks import FRAMEWORKS, HERE, ROOT, Framework
 pytestmark = pytest.mark.adapters
 
 PAGES = {
+    "langchain": ("langchain.md", 'MODEL = "openai:gpt-5"'),
     "openai_agents": ("openai-agents.md", 'MODEL = "gpt-5"'),
     "pydantic_ai": ("pydantic-ai.md", 'MODEL = "openai:gpt-5"'),
 }
