@@ -87,6 +87,7 @@ OTHERS = {
     "text": "shows what is printed",
     "toml": "of the example: tests/vendors_of_others/test_webhook_channel.py compares and installs it; "
     "of the hooks' file: sdk/tests/test_sdk_hook_files.py reads it",
+    "yml": "of CI systems: tests/integrations/test_ci_pieces.py reads it",
 }
 """Kinds of blocks that are run, and those that are not, and why. ``make docs`` and a test draw what is Mermaid's."""
 
@@ -111,7 +112,7 @@ def test_each_piece_of_configuration_is_one(written: str, tmp_path: Path) -> Non
     assert load(file, elsewhere)
 
 
-COMMAND = re.compile(r"(?m)^ *\$ (?:\w+=\S+ )*((?:\.venv/bin/)?handraise .*?)(?: &)?(?:\s+#.*)?$")
+COMMAND = re.compile(r"(?m)^ *\$ (?:\w+=\S+ )*((?:\.venv/bin/)?handraise .*?)(?: && .*?| &)?(?:\s+#.*)?$")
 COMMANDS = [pytest.param(line, id=line) for block in blocks("console") for line in COMMAND.findall(block.values[0])]
 
 
