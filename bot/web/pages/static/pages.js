@@ -1,4 +1,4 @@
-// The pages work without this. It picks the choice that a link names, and tells times in the browser's zone. It never sends anything.
+// The pages work without this. It picks the choice that a link names, tells times in the browser's zone, and keeps the inbox as it is now. It reads; it never sends anything.
 "use strict";
 
 function pick() {
@@ -23,5 +23,21 @@ function tellHere(time) {
   time.textContent = `${day} ${two(at.getHours())}:${two(at.getMinutes())} ${zone}`;
 }
 
+// While somebody looks at it, and is at none of its links.
+async function follow(shown) {
+  if (document.hidden || shown.contains(document.activeElement)) return;
+  const response = await fetch(location.href, { cache: "no-store" });
+  if (response.redirected) location.reload(); // signed out, or this page of the list is gone
+  if (!response.ok || response.redirected) return;
+  const page = new DOMParser().parseFromString(await response.text(), "text/html");
+  document.title = page.title;
+  shown.replaceChildren(...page.querySelector("main").childNodes);
+  shown.querySelectorAll("time[data-utc]").forEach(tellHere);
+}
+
 pick();
 document.querySelectorAll("time[data-utc]").forEach(tellHere);
+if (document.body.dataset.follows) {
+  const shown = document.querySelector("main");
+  setInterval(() => follow(shown).catch(() => {}), 1000 * Number(document.body.dataset.follows));
+}
