@@ -16,6 +16,10 @@ from tests.adapters.frameworks import FRAMEWORKS, Framework
 from tests.ports import free_port
 from tests.process import ServiceProcess
 
+COLUMNS = (
+    *("approve", "deny with reason", "silence", "edited", "two at once"),
+    *("died asking", "died in the tool", "second resume"),
+)
 HELD: dict[tuple[str, str], str] = {}
 """Of a framework and a column of the matrix: what came of its test."""
 
@@ -71,7 +75,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """The matrix: every framework with its version, and what held of it."""
     if not HELD:
         return
-    columns = list(dict.fromkeys(column for _, column in HELD))
+    columns = [column for column in COLUMNS if column in {held for _, held in HELD}]
     rows = [["", *columns]]
     for framework in FRAMEWORKS:
         held = [HELD.get((framework.name, column), "-") for column in columns]

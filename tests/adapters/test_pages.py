@@ -1,4 +1,4 @@
-"""The programs of the pages langchain.md, openai-agents.md and pydantic-ai.md, as printed but for the model, which is scripted."""
+"""The programs of langchain.md, openai-agents.md and pydantic-ai.md as they are printed, but with a scripted model."""
 
 from __future__ import annotations
 
