@@ -73,6 +73,9 @@ openarmature: $(STAMP) ## the adapter over the published engine, in a .venv of i
 adapters: $(STAMP) ## the adapters of agent frameworks with the published ones, as a matrix (ARGS="--ci": those that .ci/run tries)
 	$(BIN)/python -m tests.adapters $(ARGS)
 
+coding-agents: $(STAMP) ## the hooks under the real Claude Code, Codex and Gemini CLI, with a scripted model (needs npm)
+	$(BIN)/python -m tests.coding_agents $(ARGS)
+
 mail: $(STAMP) ## mail through a real postfix and dovecot (needs both installed, and root)
 	$(BIN)/python -m pytest -m mailservers -n 2 $(ARGS)
 
@@ -106,4 +109,4 @@ lock: ## write the requirements locks anew (needs uv)
 	for group in first; do uv pip compile --python-version 3.11 --universal --generate-hashes --no-header -q tests/adapters/requirements/$$group.in -o tests/adapters/requirements/$$group.txt; done
 
 clean: ## remove .venv and caches
-	rm -rf $(VENV) .venv-openarmature .venv-adapters .venv-newest .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) .venv-openarmature .venv-adapters .venv-newest .venv-coding-agents .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from handraise.coding_agents.program_settings import OR_NO
 
 from tests.coding_agents.hooks import Hooks, before_tool, before_use, permission
 
@@ -224,7 +225,7 @@ async def test_the_command_of_the_settings_turns_even_a_kill_and_a_missing_progr
         hooks.log_in(url, KEY)
         noted = hooks.folder / "pid"
         started = await asyncio.create_subprocess_shell(
-            f"(echo $BASHPID > {noted}; exec {command.removesuffix(' || exit 2')}) || exit 2",
+            f"(echo $BASHPID > {noted}; exec {command.removesuffix(OR_NO)}) {OR_NO}",
             executable="/bin/bash",
             stdin=asyncio.subprocess.PIPE,
             stderr=quiet,

@@ -26,7 +26,14 @@ from handraise.coding_agents.hook_protocol import (
     written,
 )
 from handraise.coding_agents.isolation import margin
-from handraise.coding_agents.program_settings import HookEntry, commands_in, with_hook, without_hook, write_settings
+from handraise.coding_agents.program_settings import (
+    OR_NO,
+    HookEntry,
+    commands_in,
+    with_hook,
+    without_hook,
+    write_settings,
+)
 from handraise.coding_agents.project import Project, may_hold_repositories, only_harmless
 from handraise.errors import ConfigurationError
 
@@ -169,7 +176,7 @@ def test_a_hook_is_written_once_and_taken_out_again(program: Program, every_call
     twice = with_hook(once, HookEntry(program, 600, every_call))
     [(event, command, timeout)] = commands_in(twice)
     assert event == ("BeforeTool" if program is Program.GEMINI else "PreToolUse" if every_call else "PermissionRequest")
-    assert command.endswith(f" -I -m handraise hook {program} --timeout 600 || exit 2")
+    assert command.endswith(f" -I -m handraise hook {program} --timeout 600 {OR_NO}")
     assert timeout == (600_000 if program is Program.GEMINI else 600)
     assert without_hook(twice) == before
     assert without_hook(with_hook({}, HookEntry(program))) == {}

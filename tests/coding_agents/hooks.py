@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from handraise.coding_agents.hook_file import HookFile, HookSettings
+from handraise.coding_agents.program_settings import OR_NO
 
 from tests.world import World
 
@@ -80,7 +81,7 @@ class Hooks:
 
     def command(self, program: str, seconds: int, *more: str) -> str:
         """As ``install`` writes it."""
-        return f"{shlex.join(self.words(program, seconds, *more))} || exit 2"
+        return f"{shlex.join(self.words(program, seconds, *more))} {OR_NO}"
 
     async def start(
         self,

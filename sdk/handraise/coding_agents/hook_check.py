@@ -14,7 +14,14 @@ from pathlib import Path
 from handraise.coding_agents.hook_file import HookFile, HookSettings
 from handraise.coding_agents.hook_protocol import DISPLAYED, EVENTS, Program
 from handraise.coding_agents.program_run import BINARIES, run_once
-from handraise.coding_agents.program_settings import HookEntry, commands_in, read_settings, settings_file, with_hook
+from handraise.coding_agents.program_settings import (
+    OR_NO,
+    HookEntry,
+    commands_in,
+    read_settings,
+    settings_file,
+    with_hook,
+)
 from handraise.coding_agents.scripted_model import ScriptedModel, serving
 from handraise.errors import ConfigurationError, HandraiseError
 from handraise.sync_client import HandraiseSync
@@ -84,8 +91,8 @@ def _wrong(program: Program, command: str, timeout: object) -> str | None:
     words = shlex.split(command)
     if shutil.which(words[0]) is None:
         return f"{words[0]} is not there any more: install it again"
-    if not command.endswith("|| exit 2"):
-        return "the command does not end in || exit 2: what goes wrong with it would be a yes. Install it again"
+    if not command.endswith(OR_NO):
+        return f"the command does not end in {OR_NO}: what goes wrong with it would be a yes. Install it again"
     said = int(words[words.index("--timeout") + 1]) if "--timeout" in words else None
     if said is None or timeout != (said * 1000 if program is Program.GEMINI else said):
         return "its timeout and that of its command differ: the later one would be a yes. Install it again"

@@ -1,8 +1,8 @@
 """What keeps a hook's failures closed: a process that ends in any other way than by a verdict ends with status 2.
 
-The programs take 2 as no, and nearly everything else as yes. So an exception that nobody catches, a signal, and a hook
-that hangs all end with 2. What the process is killed with at once, and a Python that does not start, are the shell's:
-the command that ``install`` writes ends in ``|| exit 2``.
+The programs take 2 with words on standard error as no, and nearly everything else as yes. So an exception that nobody
+catches, a signal, and a hook that hangs all end with 2 and words. What the process is killed with at once, and a Python
+that does not start, are the shell's: the command that ``install`` writes says no for them.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _block(kind: type[BaseException], error: BaseException, trace: TracebackType
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    signal.signal(number, lambda *_: os._exit(BLOCKED))  # a second one does not wait for anything
+    signal.signal(number, lambda *_: _leave("ended at once, so it is no"))  # a second one waits for nothing
     raise Interrupted
 
 

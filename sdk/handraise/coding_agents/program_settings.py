@@ -1,7 +1,7 @@
 """The hook's entry in a program's own settings: what is written where. Nothing else in them changes.
 
 The command names this Python by its absolute path and runs it isolated (``-I``): neither the project's folder nor a
-variable decides what it imports. It ends in ``|| exit 2``: a Python that is gone, or killed, is a no.
+variable decides what it imports. It ends in :data:`OR_NO`: a Python that is gone, or killed, is a no.
 """
 
 from __future__ import annotations
@@ -37,6 +37,9 @@ NEXT = {
 }
 """What a person should know after the hook has been written."""
 
+OR_NO = """|| sh -c 'echo "handraise: the hook has failed, so it is no" >&2; exit 2'"""
+"""Whatever the status, it is 2 then, and with words: Codex and Gemini CLI take a 2 without any for yes."""
+
 _MARK = " -m handraise hook "
 _NAME = "handraise"
 
@@ -62,7 +65,7 @@ class HookEntry:
         """For a shell. ``more`` are further arguments."""
         words = [sys.executable, "-I", "-m", "handraise", "hook", self.program.value, "--timeout", str(self.seconds)]
         defer = ["--defer"] if self.defer and event is HookEvent.PRE_TOOL_USE else []
-        return f"{shlex.join([*words, *defer, *more])} || exit 2"
+        return f"{shlex.join([*words, *defer, *more])} {OR_NO}"
 
     def hook(self, event: HookEvent, *more: str) -> dict[str, Any]:
         """As the program's settings have it."""
