@@ -128,8 +128,8 @@ def commands() -> Mapping[str, list[str]]:
 
 _HOOKS = {f"hook {name}" for name in ("claude-code", "codex", "gemini", "list", "resume")}
 SAYS_NOTHING_OF_OTHERS = {"demo", "whoami", *_HOOKS}
-"""What the demo prints of others is its own agents' and its page's: ``tests/journeys/service/test_demo.py``. What a hook
-says goes to its program, as JSON; the list and the runs to resume are the user's own."""
+"""What the demo prints of others is its own agents' and its page's: ``tests/journeys/service/test_demo.py``. What a
+hook says goes to its program, as JSON; the list and the runs to resume are the user's own."""
 REPEATS = {"ask", "list", "show", "callbacks", "export", "mail quarantine show", "mail preview", "backup", "restore"}
 """Commands that show some of it, whatever they are refused for."""
 
