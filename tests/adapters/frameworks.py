@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
 VENVS = ROOT / ".venv-adapters"
-GROUPS = ["first"]
+GROUPS = ["first", "second"]
 """The virtual environments. The first is what ``.ci/run`` tries."""
 
 
@@ -55,4 +55,5 @@ FRAMEWORKS = [
         ("handraise.adapters.langchain", "langchain.agents", "langgraph.checkpoint.sqlite.aio"),
     ),
     Framework("pydantic_ai", ("pydantic-ai-slim",), ("handraise.adapters.pydantic_ai", "pydantic_ai.models.function")),
+    Framework("strands", ("strands-agents",), ("handraise.adapters.strands",), "second"),
 ]

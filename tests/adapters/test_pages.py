@@ -1,4 +1,4 @@
-"""The programs of langchain.md, openai-agents.md and pydantic-ai.md as they are printed, but with a scripted model."""
+"""The programs of the pages in ``PAGES``, as printed but for the model, which is scripted."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ PAGES = {
     "langchain": ("langchain.md", 'MODEL = "openai:gpt-5"'),
     "openai_agents": ("openai-agents.md", 'MODEL = "gpt-5"'),
     "pydantic_ai": ("pydantic-ai.md", 'MODEL = "openai:gpt-5"'),
+    "strands": ("strands.md", "MODEL = BedrockModel()"),
 }
 """Of an adapter: its page, and the line in it that names the model."""
 
