@@ -16,7 +16,7 @@ from pydantic import JsonValue
 
 from handraise.client import Handraise
 from handraise.errors import AlreadyDenied, HandraiseError
-from handraise.questions import ApprovalOptions, Options, SuspensionChoice, check_names
+from handraise.questions import APPROVAL_CHOICES, APPROVE, ApprovalOptions, Options, check_names
 from handraise.records import SuspensionRecord
 from handraise.sync_client import HandraiseSync
 from handraise.tool_arguments import BoundCall, CallSignature
@@ -26,11 +26,6 @@ Result = TypeVar("Result")
 Client = Handraise | HandraiseSync
 OnDenied = Literal["raise", "return"]
 
-APPROVE, DENY = "approve", "deny"
-CHOICES = (
-    SuspensionChoice(value=APPROVE, label="Approve", style="primary"),
-    SuspensionChoice(value=DENY, label="Deny", style="danger", metadata={"reason": "optional"}),
-)
 _SAID = {
     "person": "a person has said no",
     "silence": "nobody has answered in time",
@@ -238,7 +233,7 @@ class _ApprovedFunction:
 
     def _options(self, bound: BoundCall) -> Options:
         asking = self._asking
-        options: Options = {"choices": CHOICES, "action": self._action(bound), "fallback_policy": "fail"}
+        options: Options = {"choices": APPROVAL_CHOICES, "action": self._action(bound), "fallback_policy": "fail"}
         if asking.allow_silence:
             options |= {"fallback_policy": "complete_with_fallback", "fallback_value": APPROVE}
         if asking.idempotency_key is not None:

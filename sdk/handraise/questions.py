@@ -92,6 +92,14 @@ class ResumeTarget(Wire):
     payload_schema: Mapping[str, JsonValue] | None = None
 
 
+APPROVE, DENY = "approve", "deny"
+APPROVAL_CHOICES = (
+    SuspensionChoice(value=APPROVE, label="Approve", style="primary"),
+    SuspensionChoice(value=DENY, label="Deny", style="danger", metadata={"reason": "optional"}),
+)
+"""What people choose from where a tool, a command or a call needs their approval."""
+
+
 class EngagementSignals(Wire):
     """An agent's knowledge about its next action, before it decides whether to ask (RFC-0025 §7.1).
 

@@ -14,10 +14,9 @@ from typing import TypeVar, Unpack, cast
 
 from pydantic import JsonValue
 
-from handraise.approval import APPROVE, CHOICES
 from handraise.client import Handraise
 from handraise.errors import AlreadyDenied, ReceiptRefused
-from handraise.questions import ApprovalOptions, Options, ResumeTarget
+from handraise.questions import APPROVAL_CHOICES, APPROVE, ApprovalOptions, Options, ResumeTarget
 from handraise.records import SuspensionRecord
 
 Result = TypeVar("Result")
@@ -161,7 +160,7 @@ class Approvals:
             try:
                 record = (await self._people.suspend(call.text, **self._asking(call))).suspension
             except AlreadyDenied as denied:
-                return Decision(call, None, _already_denied(denied))
+                return Decision(call, None, denied.tool_result())
         return Decision(call, record, record.tool_result())
 
     async def _ended(self, decision: Decision) -> Decision:
@@ -172,15 +171,10 @@ class Approvals:
 
     def _asking(self, call: PendingCall) -> Options:
         """The client asks the same of a session's invocation once, so that two processes at once join one question."""
-        approval: Options = {"choices": CHOICES, "action": call.action}
+        approval: Options = {"choices": APPROVAL_CHOICES, "action": call.action}
         asked: Options = {
             **(approval if call.asks is None else call.asks),
             "fallback_policy": "fail",
             "resume": ResumeTarget(session_id=self.session_id, invocation_id=call.key),
         }
         return cast("Options", {**self._options, **asked})
-
-
-def _already_denied(denied: AlreadyDenied) -> str:
-    reason = "" if denied.reason is None else f" They wrote: {denied.reason}"
-    return f"This call has not run: people have denied the same within the last hour ({denied.ref}).{reason}"

@@ -43,12 +43,8 @@ from handraise.cli.client import Client
 from handraise.cli.exit_status import AWAY, INTERRUPTED, REFUSED, status_of
 from handraise.cli.question import ask_people
 from handraise.cli.terminal import warn
+from handraise.questions import APPROVAL_CHOICES, APPROVE
 
-_APPROVE = "approve"
-_CHOICES = [
-    {"value": _APPROVE, "label": "Approve", "style": "primary"},
-    {"value": "deny", "label": "Deny", "style": "danger", "metadata": {"reason": "optional"}},
-]
 _REPORT_SECONDS = 5.0
 _PASSED_ON = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2")
 _FROM_TERMINAL = {"SIGINT", "SIGQUIT"}
@@ -81,7 +77,7 @@ def run(
     task = _task(command)
     body = {
         "question": question,
-        "choices": _CHOICES,
+        "choices": [one.model_dump(exclude_none=True) for one in APPROVAL_CHOICES],
         "action": task.action(),
         "fallback_policy": "fail",
         **audience(to, responder, channel, context, timeout, deadline),
@@ -157,11 +153,11 @@ def _allow(account: _Account, body: dict[str, Any], key: str | None, patience: f
     account.known += "; the same again with this --idempotency-key goes on waiting" if key else ""
     ended = asked.ended(patience)
     account.told |= {"answer": ended["response"], "reason": ended["reason"], "by": ended["responded_by"]}
-    if ended["resolution"] != "responded" or ended["response"] != _APPROVE:
+    if ended["resolution"] != "responded" or ended["response"] != APPROVE:
         account.known = f"{ref} ended as {ended['response'] or ended['resolution']}"
         raise typer.Exit(status_of(ended) or REFUSED)
     account.known = f"{ref} was approved, and its approval may be used up"
-    proof = {"receipt": ended["receipt"], "action": body["action"], "when": _APPROVE}
+    proof = {"receipt": ended["receipt"], "action": body["action"], "when": APPROVE}
     account.client.post("/v1/receipts/verify", proof, key=str(uuid.uuid4()), patience=patience)
 
 

@@ -15,16 +15,10 @@ from pydantic import JsonValue
 from handraise.coding_agents.hook_file import HookSettings
 from handraise.coding_agents.hook_protocol import DISPLAYED, Allow, Deny, HookCall
 from handraise.errors import ReceiptRefused, UnexpectedResponse
-from handraise.questions import Options, ResumeTarget, SuspensionChoice
+from handraise.questions import APPROVAL_CHOICES, APPROVE, Options, ResumeTarget
 from handraise.records import Suspended, SuspensionRecord
 from handraise.sync_client import HandraiseSync
 from handraise.tool_results import silent
-
-APPROVE, DENY = "approve", "deny"
-_CHOICES = (
-    SuspensionChoice(value=APPROVE, label="Approve", style="primary"),
-    SuspensionChoice(value=DENY, label="Deny", style="danger", metadata={"negative": True, "reason": "optional"}),
-)
 
 
 def ask(people: HandraiseSync, call: HookCall, settings: HookSettings, seconds: int) -> Suspended:
@@ -51,7 +45,7 @@ def action_of(call: HookCall) -> dict[str, JsonValue]:
 def options_of(call: HookCall, settings: HookSettings, seconds: int) -> Options:
     """Silence never approves, whatever the platform's own policy says."""
     options: Options = {
-        "choices": _CHOICES,
+        "choices": APPROVAL_CHOICES,
         "action": action_of(call),
         "context": {"machine": os.uname().nodename, "session": call.session_id},
         "deadline_seconds": seconds,
