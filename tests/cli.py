@@ -101,8 +101,12 @@ class Begun:
 
     async def ended(self, told: bytes | None = None) -> Ran:
         """Once it has ended; ``told`` is what it reads on standard input."""
+        stdin = self._process.stdin
+        if told is not None and stdin is not None and not stdin.is_closing():  # else it has ended, and reads nothing
+            stdin.write(told)
+            stdin.close()
         async with asyncio.timeout(PATIENCE):
-            out, err = await self._process.communicate(told)
+            out, err = await self._process.communicate()
         assert self._process.returncode is not None
         return Ran(self._process.returncode, out.decode(), self._err + err.decode())
 

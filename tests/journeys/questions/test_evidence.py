@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
 import re
 from typing import Any
 
 import httpx
-from handraise.cli.app import app
-from typer.testing import CliRunner
 
 from bot.sandbox.pagerduty.world import User
-from tests.world import KEYS, World
+from tests.cli import handraise
+from tests.world import World
 
 ALICE, BOB = "alice@example.com", "bob@example.com"
 
@@ -106,10 +103,9 @@ async def test_each_of_several_answers_has_its_own_and_show_prints_them(world: W
     assert (await evidence(world, asked, "intent.suspension_answer_recorded"))["account"] == ALICE
     await world.answer(asked, "approve", "second_operator")
     assert (await evidence(world, asked))["account"] == BOB
-    env = {**os.environ, "HANDRAISE_URL": world.url, "HANDRAISE_API_KEY": KEYS["operator"]}
-    done = await asyncio.to_thread(CliRunner().invoke, app, ["show", asked["ref"]], env=env)
-    assert f"answered by Alice <{ALICE}>: by api, account {ALICE}" in done.output
-    assert f": by api, account {BOB}" in done.output
+    shown = await handraise(world, "show", asked["ref"], role="operator")
+    assert f"answered by Alice <{ALICE}>: by api, account {ALICE}" in shown.out
+    assert f": by api, account {BOB}" in shown.out
 
 
 async def test_the_agent_is_told_no_more_than_who_and_how(world: World) -> None:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from handraise.cli.app import app
-from typer.testing import CliRunner
 
 from bot.sandbox.pagerduty.world import User
 from tests.bot.mail_world import words_back
-from tests.world import KEYS, World, config, running
+from tests.cli import handraise
+from tests.world import World, config, running
 
 in_room = pytest.mark.asyncio(loop_scope="module")
 
@@ -445,10 +443,9 @@ async def test_the_command_line_says_how_far_it_counts(room: World) -> None:
 
 async def cli(world: World, role: str, *arguments: str) -> str:
     """What ``handraise`` prints, run beside the service."""
-    env = {**os.environ, "HANDRAISE_URL": world.url, "HANDRAISE_API_KEY": KEYS[role]}
-    done = await asyncio.to_thread(CliRunner().invoke, app, list(arguments), env=env)
-    assert done.exit_code == 0, done.output
-    return done.output
+    ran = await handraise(world, *arguments, role=role)
+    assert ran.status == 0, ran.err
+    return ran.out
 
 
 # --- At once ------------------------------------------------------------------------------------------------------

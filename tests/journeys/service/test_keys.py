@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -10,9 +11,8 @@ from typing import Any
 
 import httpx
 import pytest
-from handraise.cli.app import app
-from typer.testing import CliRunner
 
+from tests import preloaded
 from tests.clock import ManualClock
 from tests.journeys.api.test_api_streams import reading
 from tests.process import service_process
@@ -29,10 +29,9 @@ async def office(tmp_path: Path, database_url: str) -> AsyncIterator[World]:
 async def keys(folder: Path, *arguments: str, status: int = 0) -> str:
     """``handraise keys …`` beside the service of ``folder``; returns what it printed."""
     command = ["keys", *arguments, "--config", str(folder / "handraise.yaml")]
-    ran = await asyncio.to_thread(CliRunner().invoke, app, command)
-    if ran.exit_code != status:
-        raise AssertionError(f"{ran.exit_code}: {ran.output} {ran.exception!r}")
-    return ran.output if status else ran.stdout
+    ended, out, err = await preloaded.run(command, os.environ)
+    assert ended == status, f"{ended}: {out.decode()} {err.decode()}"
+    return (out + err if status else out).decode()
 
 
 def told(printed: str, what: str) -> str:
