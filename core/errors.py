@@ -9,7 +9,7 @@
     ├── SuspensionError          the responder
     │   ├── InvalidAnswer, SuspensionIdRequired
     │   ├── NotSuspended, SuspensionMismatch, AlreadyAnswered, SuspensionEnded,
-    │   │   ClaimedByAnother
+    │   │   ClaimedByAnother, NothingToUndo
     │   ├── SelfResponseForbidden, IdentityMismatch, NotAResponder
     │   └── NotShownWhole
     └── OperatorError            whoever runs this service
@@ -316,6 +316,10 @@ class AlreadyAnswered(SuspensionError, code="already_answered"):
 
 class SuspensionEnded(SuspensionError, code="suspension_ended"):
     """Too late: it expired or was cancelled. ``continued_with`` is what the agent went on with."""
+
+
+class NothingToUndo(SuspensionError, code="nothing_to_undo"):
+    """The caller has given no answer that can still be undone."""
 
 
 class ClaimedByAnother(SuspensionError, code="claimed_by_another"):

@@ -104,6 +104,9 @@ class Answers(Section):
     may be given everywhere."""
     require_sign_in: Flag = False
     """Whether a link in a message opens nothing before the person that it was made for has signed in."""
+    undo_seconds: Annotated[int, Field(ge=0, le=60)] = 0
+    """How many seconds an answer given on a page or in Slack can be undone. The agent hears of it after them. 0: at
+    once."""
 
 
 class OpenIdSignIn(Section):

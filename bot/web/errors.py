@@ -156,6 +156,7 @@ STATUSES: Mapping[type[HandraiseError], int] = {
     errors.SuspensionEnded: 409,
     errors.ClaimedByAnother: 409,
     errors.NotClaimed: 409,
+    errors.NothingToUndo: 409,
     errors.SelfResponseForbidden: 403,
     errors.IdentityMismatch: 403,
     errors.NotAResponder: 403,

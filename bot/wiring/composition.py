@@ -175,7 +175,16 @@ def wire(
     planner = _planner(settings, people, channels)
     permissions = Permissions(people, settings.answers.allow_self_response)
     drafter = Drafter(planner, permissions, agents, settings.suspension.policy, settings.redaction.rules)
-    engine = Engine(database, transitions, drafter, clock, quotas=quotas, repeats=repeats, when_cut=settings.when_cut)
+    engine = Engine(
+        database,
+        transitions,
+        drafter,
+        clock,
+        quotas=quotas,
+        repeats=repeats,
+        when_cut=settings.when_cut,
+        undo=timedelta(seconds=settings.answers.undo_seconds),
+    )
     log, times = IntentLog(hub, log_key, consequences), DueTimes(work)
     leases = IntentLeases(database, log, times, clock)
     members = Members(database, transitions, log, leases, clock)

@@ -65,6 +65,16 @@ class OnIt:
 
 
 @dataclass(frozen=True, slots=True)
+class TakenBack:
+    """ "Undo" was pressed."""
+
+    by: Who
+    ref: str
+    delivery: str
+    reach: Reach
+
+
+@dataclass(frozen=True, slots=True)
 class WantsModal:
     """ "Answer…" was pressed."""
 
@@ -109,7 +119,7 @@ class NotForUs:
     reason: str
 
 
-Action = Chosen | OnIt | WantsModal | WantsPage | LinkFollowed | NotForUs
+Action = Chosen | OnIt | TakenBack | WantsModal | WantsPage | LinkFollowed | NotForUs
 
 
 def read_body(raw: bytes) -> Payload | None:
@@ -152,6 +162,8 @@ def _pressed(action_id: str, carried: Carried, by: Who, reach: Reach) -> Action:
         return WantsPage(by, carried.ref, carried.delivery, reach)
     if action_id == render.CLAIM:
         return OnIt(by, carried.ref, carried.delivery, reach)
+    if action_id == render.UNDO:
+        return TakenBack(by, carried.ref, carried.delivery, reach)
     if action_id == render.OPEN_MODAL and reach.trigger_id is not None:
         return WantsModal(by, carried.ref, carried.delivery, reach)
     return NotForUs("unknown_action")

@@ -96,6 +96,8 @@ def _texts(notice: Notice) -> Iterator[str]:
 
 ANSWER = "ans:"
 CLAIM = "claim"
+UNDO = "undo"
+"""Whoever has just answered takes it back."""
 OPEN_MODAL = "open_modal"
 LINK = "link"
 """Asks for a personal link to a page. In a message of an older version it is a link itself, and has no value."""
@@ -168,6 +170,8 @@ def answer_blocks(notice: Notice, delivery: str, when_cut: WhenCut, left_out: Cu
     """A button for each choice, or one that leads to where the question is answered. If not enough is shown to approve
     it, the second comes with a button for each negative choice."""
     value = written(Carried(notice.ref, delivery))
+    if notice.is_answered:
+        return [{"type": "actions", "block_id": "undo", "elements": [_button("Undo", UNDO) | {"value": value}]}]
     match way(notice, when_cut, left_out):
         case AnswerControl.BUTTONS:
             elements = [_choice_button(notice, choice, delivery) for choice in notice.choices]
@@ -215,8 +219,9 @@ def _confirm(choice: NoticeChoice) -> Block:
 
 
 def more_block(notice: Notice, delivery: str, when_cut: WhenCut) -> Block:
-    elements = [_button("I'm on it", CLAIM) | {"value": written(Carried(notice.ref, delivery))}]
-    if way(notice, when_cut) not in {AnswerControl.PAGE, AnswerControl.OPEN_PAGE}:
+    claim = _button("I'm on it", CLAIM) | {"value": written(Carried(notice.ref, delivery))}
+    elements = [] if notice.is_answered else [claim]
+    if notice.is_answered or way(notice, when_cut) not in {AnswerControl.PAGE, AnswerControl.OPEN_PAGE}:
         elements.append(_button("Open", LINK) | {"value": written(Carried(notice.ref, delivery))})
     return {"type": "actions", "block_id": "more", "elements": elements}
 

@@ -107,7 +107,7 @@ class GivenAnswer:
     ``choice`` is an index into the stored choices and replaces ``value``: a button or a number, because the shown label
     need not be the stored value. ``intent_id``, if given, must be the suspension's own. ``named`` is the responder that
     the request names: another than ``by`` only if ``by`` is a trusted gateway. ``sight`` is how much of the question
-    was shown with the answer. ``via`` is the evidence of it.
+    was shown with the answer. ``via`` is the evidence of it. ``can_undo``: whoever gave it there can undo it there.
     """
 
     suspension_id: str
@@ -121,3 +121,4 @@ class GivenAnswer:
     named: str | None = None
     sight: Sight = Sight.MESSAGE
     via: Via | None = None
+    can_undo: bool = False

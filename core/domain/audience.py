@@ -28,13 +28,15 @@ _COMPACT = json.JSONEncoder(separators=(",", ":"))
 class Audience:
     """``responders`` are the references that the call named, ``asked`` those that an attempt or a hand-over has
     addressed. ``behind`` are the names of the asker, of the person it is asked for, and of the intent's agents. If
-    several people have to answer (``is_shared``), ``answered`` are the names of those who have."""
+    several people have to answer (``is_shared``), ``answered`` are the names of those who have. ``is_settled``: an
+    answer is about to end it."""
 
     responders: tuple[str, ...]
     asked: tuple[str, ...]
     behind: tuple[str, ...]
     answered: tuple[str, ...] = ()
     is_shared: bool = False
+    is_settled: bool = False
 
     @property
     def references(self) -> Collection[str]:
@@ -56,6 +58,7 @@ class Audience:
             "behind": self.behind,
             "answered": self.answered,
             "is_shared": self.is_shared,
+            **({"is_settled": True} if self.is_settled else {}),
         }
         return _COMPACT.encode(kept)
 
@@ -68,6 +71,7 @@ class Audience:
             tuple(kept["behind"]),
             tuple(kept["answered"]),
             kept["is_shared"],
+            kept.get("is_settled", False),
         )
 
 
@@ -85,6 +89,7 @@ def audience_of(suspension: Suspension) -> Audience:
         behind=_behind(suspension),
         answered=tuple(one.by for one in suspension.answers),
         is_shared=is_shared(suspension),
+        is_settled=suspension.undoable is not None,
     )
 
 
@@ -92,12 +97,14 @@ def as_known(suspension: Suspension, identity_of: IdentityOf) -> Suspension:
     """``suspension`` with each further address of a person replaced by their identity. The same object if it names
     none, whatever its spellings. If two answers to an open question turn out to be one person's, the later one
     stands."""
-    claim, ended = suspension.claim, suspension.ended
+    claim, ended, undoable = suspension.claim, suspension.ended, suspension.undoable
     given = tuple(_by(one, identity_of) for one in suspension.answers)
     if given != suspension.answers:
         suspension = replace(suspension, answers=_one_each(given) if suspension.is_open else given)
     if claim is not None and (holder := _now(claim.by, identity_of)) != claim.by:
         suspension = replace(suspension, claim=replace(claim, by=holder))
+    if undoable is not None and (by := _now(undoable.by, identity_of)) != undoable.by:
+        suspension = replace(suspension, undoable=replace(undoable, by=by))
     if ended is not None and ended.by is not None and (by := _now(ended.by, identity_of)) != ended.by:
         suspension = replace(suspension, ended=replace(ended, by=by))
     return suspension

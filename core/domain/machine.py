@@ -16,7 +16,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from core.domain import clarification, quorum
+from core.domain import clarification, quorum, undo
 from core.domain.people import canonical
 from core.domain.suspension import (
     CLOSED,
@@ -31,6 +31,7 @@ from core.domain.suspension import (
     PlannedAttempt,
     Status,
     Suspension,
+    UndoableAnswer,
 )
 from core.domain.vocabulary import (
     ASSIGNED,
@@ -70,6 +71,7 @@ from core.domain.vocabulary import (
     ShowReport,
     Signal,
     TellFailure,
+    Undone,
     Withdraw,
 )
 from core.domain.wire import ChoiceReply, given_json, instant, plain, policy_json, reply_of, seconds, via_json
@@ -96,6 +98,8 @@ def hand_over(suspension: Suspension, signal: Assigned, now: datetime) -> Outcom
 
 
 AWAITING = Status.AWAITING
+_NOTHING_TO_DO_NOW = (AnswerGiven, AttemptRefused, Claimed, Released, Assigned, AskedBack)
+"""What moves nothing while an answer that can be undone is about to end the question."""
 
 INPUT_TIMEOUT = "input_timeout"
 NOTICE_UNDELIVERED = "notice_undelivered"
@@ -132,6 +136,8 @@ def open_suspension(ask: Ask, agents: tuple[str, ...] = ()) -> Outcome:
 
 def decide(suspension: Suspension, signal: Signal, now: datetime) -> Outcome:
     """The next record, the events to log and the effects to perform. Performs none of them."""
+    if suspension.undoable is not None and isinstance(signal, _NOTHING_TO_DO_NOW):
+        return Outcome(suspension)
     return MOVES[suspension.status, type(signal)](suspension, signal, now)
 
 
@@ -157,11 +163,17 @@ def held_until(suspension: Suspension) -> datetime | None:
 
 
 def _attempt_due(suspension: Suspension, signal: AttemptDue, now: datetime) -> Outcome:
-    """Expire, hold, or send what is due; if nothing is, only work out when to look again."""
+    """End, hold, or send what is due; if nothing is, only work out when to look again."""
+    if suspension.undoable is not None:
+        return _undo_over(suspension, suspension.undoable, now)
     if suspension.expires_at is not None and now >= suspension.expires_at:
         return _expire(suspension, signal, now)
     if suspension.asks_back is not None:
         return _wait_for_the_agent(suspension, suspension.asks_back, now)
+    return _ladder_due(suspension, now)
+
+
+def _ladder_due(suspension: Suspension, now: datetime) -> Outcome:
     overdue = _overdue(suspension, now)
     until = held_until(suspension)
     if until is not None and now < until:
@@ -225,13 +237,16 @@ def _nobody_reached(suspension: Suspension, now: datetime) -> Outcome:
 
 
 def _answer_given(suspension: Suspension, signal: AnswerGiven, now: datetime) -> Outcome:
-    """The answer that ends the question, or one of several."""
+    """The answer that ends the question, at once or when it can't be undone any more; or one of several."""
     own = quorum.answer_of(suspension, canonical(signal.by))
     if own is not None and quorum.same_value(own.value, signal.value):
         return Outcome(suspension)
     before, suspension = suspension, quorum.with_answer(suspension, signal, now)
     if not quorum.is_reached(suspension, signal.value):
         return _answer_recorded(before, suspension, signal, now)
+    if signal.undo:
+        outcome = undo.wait_for_it(before, signal, now)
+        return replace(outcome, suspension=_with_next_look(outcome.suspension, now))
     ask = suspension.ask
     shared = quorum.is_shared(suspension)
     all_of_them = {"responders": quorum.responders(suspension, signal.value)} if shared else {}
@@ -255,6 +270,19 @@ def _answer_given(suspension: Suspension, signal: AnswerGiven, now: datetime) ->
         payload["answers"] = [plain(given_json(one)) for one in suspension.answers]
     event = Event(RESUMED, payload, signal.by)
     return Outcome(ended, (event,), (ReactivateIntent(), _answer_callback(ask, signal), Withdraw()))
+
+
+def _undo_over(suspension: Suspension, answer: UndoableAnswer, now: datetime) -> Outcome:
+    """The answer counts from when it was given. No attempt is due before that."""
+    if now < answer.until:
+        return Outcome(_with_next_look(suspension, now))
+    return _answer_given(replace(suspension, undoable=None), undo.for_good(answer), answer.at)
+
+
+def _undo(suspension: Suspension, signal: Undone, now: datetime) -> Outcome:
+    """The question goes on as if nobody had answered: what came due meanwhile is due now."""
+    outcome = undo.undo(suspension, signal)
+    return replace(outcome, suspension=_with_next_look(outcome.suspension, now)) if outcome.events else outcome
 
 
 def _answer_recorded(before: Suspension, suspension: Suspension, signal: AnswerGiven, now: datetime) -> Outcome:
@@ -551,11 +579,13 @@ def _without_stale_claim(suspension: Suspension, now: datetime) -> Suspension:
 
 
 def _end(suspension: Suspension, status: Status, ended: Ended) -> Suspension:
-    return replace(suspension, status=status, ended=ended, claim=None, held=(), look_at=None)
+    return replace(suspension, status=status, ended=ended, claim=None, held=(), undoable=None, look_at=None)
 
 
 def _with_next_look(suspension: Suspension, now: datetime) -> Suspension:
     """The record with the next instant at which anything can change: an attempt, a claim's end, or the end."""
+    if suspension.undoable is not None:
+        return replace(suspension, look_at=suspension.undoable.until)
     if suspension.asks_back is not None:
         return replace(suspension, look_at=clarification.next_look(suspension, suspension.asks_back))
     ask = suspension.ask
@@ -579,6 +609,7 @@ _EVERY_SIGNAL: tuple[type[Any], ...] = (
     AttemptDue,
     AttemptRefused,
     AnswerGiven,
+    Undone,
     Claimed,
     Released,
     Cancelled,
@@ -595,6 +626,7 @@ MOVES: dict[tuple[Status, type[Any]], Callable[[Suspension, Any, datetime], Outc
     (AWAITING, AttemptDue): _attempt_due,  # renotify, hold, or expire after the last
     (AWAITING, AttemptRefused): _attempt_refused,  # the next rung at once
     (AWAITING, AnswerGiven): _answer_given,  # the end, or one of several answers
+    (AWAITING, Undone): _undo,
     (AWAITING, Claimed): _claim,
     (AWAITING, Released): _release,
     (AWAITING, Cancelled): _cancel,

@@ -131,6 +131,8 @@ class Notice:
     (``core.domain.earlier_answers.in_message``)."""
     unanswered: Silence | None = None
     made_at: datetime | None = None
+    is_answered: bool = False
+    """Whether an answer is about to end it, which only who gave it can undo."""
 
     @property
     def in_short(self) -> str:
@@ -356,6 +358,7 @@ def build_notice(
         earlier=tuple(map(shown, suspension.earlier)),
         unanswered=silence_of(suspension),
         made_at=now,
+        is_answered=suspension.undoable is not None,
     )
 
 

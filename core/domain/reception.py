@@ -36,8 +36,8 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """The answer is kept (this person's first, or in place of their last), and more are needed: the question stays
-    open."""
+    """The answer is kept (this person's first, or in place of their last), and the question stays open: more are
+    needed, or this person can undo it for some seconds (``Suspension.undoable``)."""
 
     suspension: Suspension
 

@@ -27,6 +27,15 @@ def recorded_partly(suspension: Suspension, identity: str) -> str:
     return f"Recorded: “{shown}”. {so_far(suspension)} You can change your answer until the question ends."
 
 
+def recorded_undoable(suspension: Suspension) -> str:
+    """To who has given the answer that is about to end the question."""
+    given = suspension.undoable
+    if given is None:
+        return "Recorded."
+    seconds = round((given.until - given.at).total_seconds())
+    return f"Recorded: “{in_brief(shown_value(suspension, given.value))}”. You can undo it for {seconds} seconds."
+
+
 def about(suspension: Suspension, purpose: Purpose, text: str) -> Message:
     """A message under the question's own subject, so that mail programs thread it."""
     ask = suspension.ask

@@ -393,6 +393,20 @@ class Clarification:
     text: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class UndoableAnswer:
+    """The answer that ends the question at ``until``, unless whoever gave it undoes it (``core.domain.undo``)."""
+
+    value: JsonValue
+    by: str
+    at: datetime
+    until: datetime
+    channel: str
+    reason: str | None = None
+    metadata: Mapping[str, JsonValue] = field(default_factory=dict)
+    via: Via | None = None
+
+
 class ActionStatus(StrEnum):
     """What came of an action, as the agent reports it."""
 
@@ -434,7 +448,7 @@ class Suspension:
     ``shift`` is how far all remaining times have moved since it was asked (API.md §3), ``outage_shift`` the part of it
     from our own outages, which alone moves a deadline. ``look_at`` is when the clock has to look at this record again,
     ``None`` for never. ``answers`` are those so far if several are needed, ``assigned`` its hand-overs,
-    ``clarifications`` the questions to the agent; each in order.
+    ``clarifications`` the questions to the agent; each in order. ``undoable`` is the answer that is about to end it.
     """
 
     ask: Ask
@@ -450,6 +464,7 @@ class Suspension:
     answers: tuple[PartialAnswer, ...] = ()
     assigned: tuple[Assignment, ...] = ()
     clarifications: tuple[Clarification, ...] = ()
+    undoable: UndoableAnswer | None = None
     agents: tuple[str, ...] = ()
     """Whose intent it is beside whoever asked: owner and members, those of the start and those added since. None of
     them answers (API.md §7)."""

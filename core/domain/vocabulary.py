@@ -46,11 +46,21 @@ class AnswerGiven:
     via: Via | None = None
     silent: int | None = None
     """How many others may answer by now and have not; ``None`` if nobody has counted."""
+    undo: timedelta = timedelta(0)
+    """How long whoever gave it can undo it before it ends the question."""
 
     @property
     def evidence(self) -> Via:
         """Where to find the answer: the channel, if nothing more is known."""
         return self.via or Via(self.channel)
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """Whoever gave the answer that is about to end the question takes it back, on ``channel``."""
+
+    by: str
+    channel: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +147,7 @@ Signal = (
     AttemptDue
     | AttemptRefused
     | AnswerGiven
+    | Undone
     | Claimed
     | Released
     | Cancelled
@@ -175,6 +186,9 @@ REACHED_NOBODY = "intent.suspension_reached_nobody"
 RESCHEDULED = "intent.suspension_rescheduled"
 ANSWER_RECORDED = "intent.suspension_answer_recorded"
 ANSWER_CHANGED = "intent.suspension_answer_changed"
+ANSWER_PENDING = "intent.suspension_answer_pending"
+"""Somebody has given the answer that ends the question, and can undo it for some seconds; not which answer."""
+ANSWER_UNDONE = "intent.suspension_answer_undone"
 ASSIGNED = "intent.suspension_assigned"
 CLARIFICATION_REQUESTED = "intent.suspension_clarification_requested"
 CLARIFICATION_LAPSED = "intent.suspension_clarification_lapsed"

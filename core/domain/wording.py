@@ -102,7 +102,7 @@ def _zone_name(there: datetime) -> str:
 def notes(suspension: Suspension, zone: tzinfo | None = None) -> tuple[str, ...]:
     """Empty if one person is asked and nobody has done anything yet. ``zone`` is the one reader's."""
     clarified = (_clarified(one, zone) for one in suspension.clarifications)
-    return (*_answers(suspension), *_hand_over(suspension), *clarified)
+    return (*_answers(suspension), *_undoable(suspension), *_hand_over(suspension), *clarified)
 
 
 def claimed(suspension: Suspension, now: datetime) -> tuple[str, ...]:
@@ -142,6 +142,17 @@ def _needed(suspension: Suspension) -> str:
 
 def _answers(suspension: Suspension) -> tuple[str, ...]:
     return (so_far(suspension),) if quorum.is_shared(suspension) else ()
+
+
+def answered_for_now(by: str) -> str:
+    """For whoever answers while ``by`` can still undo their own answer."""
+    return f"{by} has already answered, and can undo it for a moment. If the question is still open then, answer again."
+
+
+def _undoable(suspension: Suspension) -> tuple[str, ...]:
+    """Who has answered and can still undo it; not what."""
+    undoable = suspension.undoable
+    return () if undoable is None else (f"{undoable.by} has answered, and can undo it for a moment.",)
 
 
 def evidence(suspension: Suspension) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ from core.engine.engine import Engine
 from core.engine.permissions import Permissions, check_claim
 from core.engine.planning import parse_named
 from core.engine.queries import Queries
+from core.engine.reception import check_unanswered
 from core.engine.recipients import personal_address
 from core.engine.transitions import Transitions
 from core.errors import (
@@ -66,6 +67,7 @@ class Collaboration:
         person = self.permissions.responders.identity_of(recipient.value)
 
         def change(tx: Tx, suspension: Suspension, intent: Intent, now: datetime) -> Suspension:
+            check_unanswered(suspension)
             if not by.has(Role.ADMIN):
                 self.permissions.check(suspension, by)
                 check_claim(suspension, by, now)
@@ -124,6 +126,7 @@ class Collaboration:
         """
 
         def change(tx: Tx, suspension: Suspension, intent: Intent, now: datetime) -> Suspension:
+            check_unanswered(suspension)
             self.permissions.check(suspension, by)
             _check_may_ask_back(suspension)
             return self.transitions.move(tx, suspension, AskedBack(question, by.identity), intent, now).suspension

@@ -48,9 +48,11 @@ def _has_reached_anybody(tx: Tx, suspension: Suspension, transitions: Transition
 def ended_in_time(
     tx: Tx, intent: Intent, suspension: Suspension, transitions: Transitions, now: datetime
 ) -> Suspension:
-    """An open suspension, ended if its end has passed. ``intent`` must be locked in this transaction."""
+    """An open suspension, ended if its end has passed, or the time in which its answer could be undone. ``intent`` must
+    be locked in this transaction."""
     signal = due_signal(tx, intent, suspension, transitions, now)
     expired = suspension.expires_at is not None and now >= suspension.expires_at
-    if isinstance(signal, DeadlineReached) or expired:
+    answered = suspension.undoable is not None and now >= suspension.undoable.until
+    if isinstance(signal, DeadlineReached) or expired or answered:
         return transitions.move(tx, suspension, signal, intent, now).suspension
     return suspension

@@ -15,7 +15,6 @@ from functools import partial
 from typing import TypeVar
 
 import sqlalchemy as sa
-from pydantic import JsonValue
 from sqlalchemy.exc import IntegrityError
 
 from core.database.call_deadlines import LONG
@@ -30,7 +29,8 @@ from core.domain.reception import Counted, HeldByAnother, NotAnAnswer, Reception
 from core.domain.request import AskRequest, Opened
 from core.domain.same_ask import Joined
 from core.domain.suspension import Sight, Suspension
-from core.domain.vocabulary import Abandoned, AnswerGiven, Cancelled, Claimed, Released, Reported
+from core.domain.undo import is_theirs
+from core.domain.vocabulary import Abandoned, AnswerGiven, Cancelled, Claimed, Released, Reported, Undone
 from core.domain.wire import instant
 from core.engine.channel_views import ChannelViews
 from core.engine.drafting import Draft, Drafter, findings
@@ -42,7 +42,7 @@ from core.engine.permissions import check_claim
 from core.engine.planning import schedules_in
 from core.engine.queries import Queries, may_read
 from core.engine.quotas import NO_QUOTAS, Quotas
-from core.engine.reception import received, truth, would_refuse
+from core.engine.reception import received, truth, value_of, would_refuse
 from core.engine.repeats import RepeatedAsks
 from core.engine.transitions import Transitions
 from core.errors import (
@@ -54,6 +54,7 @@ from core.errors import (
     InvalidTransition,
     NotClaimed,
     NotFound,
+    NothingToUndo,
     NotShownWhole,
     NotSuspended,
     SuspensionMismatch,
@@ -88,14 +89,6 @@ _WHY = {
 }
 
 
-def _value(suspension: Suspension, answer: GivenAnswer) -> JsonValue:
-    """The value of ``answer``, as far as it is one of the choices."""
-    choices, index = suspension.ask.choices, answer.choice
-    if index is None:
-        return answer.value
-    return choices[index].value if 0 <= index < len(choices) else None
-
-
 class Engine:
     """Moves suspensions. Safe to call from any number of tasks at once."""
 
@@ -109,7 +102,9 @@ class Engine:
         quotas: Quotas = NO_QUOTAS,
         repeats: RepeatedAsks | None = None,
         when_cut: WhenCut = WhenCut.ANSWER,
+        undo: timedelta = timedelta(0),
     ) -> None:
+        """``undo`` is how long an answer can be undone, if it was given where that is offered."""
         self.database = database
         self.permissions = drafter.permissions
         self.queries = Queries(database, self.permissions.responders)
@@ -119,6 +114,7 @@ class Engine:
         self._transitions = transitions
         self._drafter = drafter
         self._clock = clock
+        self._undo = undo
         self._repeats = repeats or RepeatedAsks()
         self._opening = Opening(drafter, transitions, quotas, self._repeats)
         self._catching_up = OutageCatchUp(database, transitions, clock)
@@ -193,7 +189,7 @@ class Engine:
         suspension = met or await self.queries.get(answer.suspension_id)
         if suspension is None or not suspension.is_open or self.permissions.refusal(suspension, answer.by) is not None:
             return None
-        if suspension.ask.is_negative(_value(suspension, answer)):
+        if suspension.ask.is_negative(value_of(suspension, answer)):
             return None
         needed = await self.channel_views.sight_needed(answer.channel, suspension)
         if answer.sight >= needed:
@@ -216,8 +212,25 @@ class Engine:
         signal = received(suspension, answer, self.permissions)
         if not isinstance(signal, AnswerGiven):
             return signal
+        if answer.can_undo:
+            signal = replace(signal, undo=self._undo)
         done = self._transitions.move(tx, suspension, signal, intent, now).suspension
         return Counted(done) if done.is_open else Recorded(done)
+
+    async def undo(self, suspension_id: str, by: Actor, channel: str) -> Suspension:
+        """Take back the answer that is about to end the question. Raises :class:`NothingToUndo` unless it is ``by``'s
+        own and its time is not over."""
+
+        def perform(tx: Tx) -> Suspension | NothingToUndo:
+            now = self._clock.now()
+            intent, suspension = self._locked(tx, suspension_id, now)
+            if suspension is None or intent is None or not is_theirs(suspension, by.identity):
+                return NothingToUndo("You have no answer here that can still be undone.")
+            return self._transitions.move(tx, suspension, Undone(by.identity, channel), intent, now).suspension
+
+        done = await self._perform(None, perform)
+        assert isinstance(done, Suspension)  # noqa: S101 (only a repeatable request is replayed)
+        return done
 
     def _unknown(self, tx: Tx, answer: GivenAnswer, by: Actor) -> NotFound | NotSuspended | SuspensionMismatch:
         """Not the id of any suspension of this intent; what is the right one is never said."""

@@ -82,6 +82,8 @@ class Permissions:
 
     def waits_for(self, audience: Audience, actor: Actor) -> bool:
         """Whether an open question waits for ``actor`` among others: they may answer, and have not."""
+        if audience.is_settled:
+            return False
         has_answered = audience.has_answered(self.responders.identity_of, actor.identity)
         return not has_answered and self.refusal_of(audience, actor) is None
 

@@ -8,14 +8,17 @@ Source: API.md §4, ``answers_required``; docs/decisions/0009.
 
 from __future__ import annotations
 
-from core.domain import quorum
+from pydantic import JsonValue
+
+from core.domain import quorum, undo
 from core.domain.answers import GivenAnswer, check_answer, check_resume_payload, chosen
 from core.domain.people import Actor
 from core.domain.reception import AlreadyYours, NotAnAnswer, NotYours, TooLate, Unrecorded
 from core.domain.record import continued_with
-from core.domain.suspension import Status, Suspension
+from core.domain.suspension import Status, Suspension, UndoableAnswer
 from core.domain.vocabulary import AnswerGiven
 from core.domain.wire import instant
+from core.domain.wording import answered_for_now
 from core.engine.permissions import Permissions
 from core.errors import (
     AlreadyAnswered,
@@ -32,6 +35,8 @@ def received(suspension: Suspension, answer: GivenAnswer, permissions: Permissio
     """The signal that records ``answer``, or why nothing does."""
     if not suspension.is_open:
         return _after_the_end(suspension, answer)
+    if suspension.undoable is not None:
+        return _about_to_end(suspension, suspension.undoable, answer)
     ask = suspension.ask
     try:
         permissions.check_answer(suspension, answer)
@@ -48,7 +53,7 @@ def received(suspension: Suspension, answer: GivenAnswer, permissions: Permissio
 
 def would_refuse(suspension: Suspension, actor: Actor, permissions: Permissions) -> TooLate | NotYours | None:
     """Why nothing that ``actor`` answers would be taken, as ``suspension`` stands."""
-    if not suspension.is_open:
+    if not suspension.is_open or suspension.undoable is not None:
         return TooLate(suspension, truth(suspension))
     try:
         permissions.check(suspension, actor)
@@ -57,9 +62,24 @@ def would_refuse(suspension: Suspension, actor: Actor, permissions: Permissions)
     return None
 
 
+def check_unanswered(suspension: Suspension) -> None:
+    """Raises :class:`AlreadyAnswered` if an answer is about to end the question."""
+    if suspension.undoable is not None:
+        raise truth(suspension)
+
+
 def truth(suspension: Suspension, *, same_answer: bool = False) -> AlreadyAnswered | SuspensionEnded:
-    """Why an answer is too late: who answered before, or how the question ended. ``suspension`` has ended."""
-    ended = suspension.ended
+    """Why an answer is too late: who answered before, or how the question ended. ``suspension`` has ended, or is about
+    to by an answer that can be undone."""
+    ended, undoable = suspension.ended, suspension.undoable
+    if undoable is not None:
+        return AlreadyAnswered(
+            answered_for_now(undoable.by),
+            same_answer=same_answer,
+            responded_by=undoable.by,
+            responded_at=instant(undoable.at),
+            channel=undoable.channel,
+        )
     assert ended is not None  # noqa: S101 (a closed suspension has an end)
     if suspension.status is Status.RESPONDED:
         return AlreadyAnswered(
@@ -85,10 +105,28 @@ def _after_the_end(suspension: Suspension, answer: GivenAnswer) -> AlreadyYours 
     return TooLate(suspension, error)
 
 
+def _about_to_end(suspension: Suspension, undoable: UndoableAnswer, answer: GivenAnswer) -> AlreadyYours | TooLate:
+    is_same = undo.is_theirs(suspension, answer.by.identity) and quorum.same_value(
+        undoable.value, value_of(suspension, answer)
+    )
+    error = truth(suspension, same_answer=is_same)
+    return (
+        AlreadyYours(suspension, error)
+        if is_same and isinstance(error, AlreadyAnswered)
+        else TooLate(suspension, error)
+    )
+
+
+def value_of(suspension: Suspension, answer: GivenAnswer) -> JsonValue:
+    """The value of ``answer``, as far as it is one of the choices."""
+    choices, index = suspension.ask.choices, answer.choice
+    if index is None:
+        return answer.value
+    return choices[index].value if 0 <= index < len(choices) else None
+
+
 def _same_answer(suspension: Suspension, answer: GivenAnswer) -> bool:
-    ended, choices, value = suspension.ended, suspension.ask.choices, answer.value
-    if answer.choice is not None:
-        value = choices[answer.choice].value if 0 <= answer.choice < len(choices) else None
+    ended, value = suspension.ended, value_of(suspension, answer)
     if ended is None:
         return False
     own = quorum.answer_of(suspension, answer.by.identity)

@@ -18,7 +18,9 @@ from core.database.database import Tx
 from core.domain.suspension import Suspension
 from core.domain.vocabulary import (
     ANSWER_CHANGED,
+    ANSWER_PENDING,
     ANSWER_RECORDED,
+    ANSWER_UNDONE,
     ASSIGNED,
     CLAIMED,
     CLARIFICATION_LAPSED,
@@ -36,7 +38,9 @@ SHOWN = frozenset(
         CLAIMED,
         RELEASED,
         ANSWER_CHANGED,
+        ANSWER_PENDING,
         ANSWER_RECORDED,
+        ANSWER_UNDONE,
         ASSIGNED,
         CLARIFICATION_REQUESTED,
         CLARIFICATION_LAPSED,

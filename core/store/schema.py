@@ -19,7 +19,7 @@ from core.errors import SchemaTooNew, SchemaTooOld
 from core.store import jobs, log_cursors
 from core.store.tables import question_search
 
-HEAD = "0025"
+HEAD = "0026"
 """The newest revision that this version knows."""
 
 _VERSIONS = sa.table("alembic_version", sa.column("version_num", sa.Text))

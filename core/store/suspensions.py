@@ -20,7 +20,17 @@ from core.domain.audience import Audience, audience_of
 from core.domain.earlier_answers import answers_to
 from core.domain.intent import Wait
 from core.domain.same_ask import is_denied
-from core.domain.suspension import Ask, Assignment, Claim, Clarification, Ended, PartialAnswer, Status, Suspension
+from core.domain.suspension import (
+    Ask,
+    Assignment,
+    Claim,
+    Clarification,
+    Ended,
+    PartialAnswer,
+    Status,
+    Suspension,
+    UndoableAnswer,
+)
 from core.domain.wire import json_text
 from core.errors import Conflict
 from core.store import inbox_entries
@@ -32,6 +42,7 @@ _ENDED: TypeAdapter[Ended] = TypeAdapter(Ended)
 _ANSWERS: TypeAdapter[tuple[PartialAnswer, ...]] = TypeAdapter(tuple[PartialAnswer, ...])
 _ASSIGNED: TypeAdapter[tuple[Assignment, ...]] = TypeAdapter(tuple[Assignment, ...])
 _CLARIFICATIONS: TypeAdapter[tuple[Clarification, ...]] = TypeAdapter(tuple[Clarification, ...])
+_UNDOABLE: TypeAdapter[UndoableAnswer] = TypeAdapter(UndoableAnswer)
 
 _SHARES = 8
 
@@ -55,6 +66,7 @@ COLUMNS = (
     suspensions.c.answers,
     suspensions.c.assigned,
     suspensions.c.clarifications,
+    suspensions.c.undoable,
     suspensions.c.outage_shift,
     suspensions.c.agents,
 )
@@ -109,6 +121,7 @@ _MOVING = (
     "answers",
     "assigned",
     "clarifications",
+    "undoable",
     "outage_shift",
     "expires_at",
     "audience",
@@ -145,6 +158,7 @@ def _moving(suspension: Suspension, audience: Audience) -> dict[str, Any]:
         "answers": _several(_ANSWERS, suspension.answers),
         "assigned": _several(_ASSIGNED, suspension.assigned),
         "clarifications": _several(_CLARIFICATIONS, suspension.clarifications),
+        "undoable": None if suspension.undoable is None else _UNDOABLE.dump_python(suspension.undoable, mode="json"),
         "outage_shift": suspension.outage_shift or None,
         "expires_at": suspension.expires_at,
         "audience": audience.written() if suspension.is_open else None,
@@ -184,6 +198,7 @@ def record(row: Any) -> Suspension:
         answers=_ANSWERS.validate_python(row.answers) if row.answers else (),
         assigned=_ASSIGNED.validate_python(row.assigned) if row.assigned else (),
         clarifications=_CLARIFICATIONS.validate_python(row.clarifications) if row.clarifications else (),
+        undoable=None if row.undoable is None else _UNDOABLE.validate_python(row.undoable),
         agents=tuple(row.agents or ()),
     )
 

@@ -116,6 +116,7 @@ suspensions = sa.Table(
     sa.Column("answers", Json),
     sa.Column("assigned", Json),
     sa.Column("clarifications", Json),
+    sa.Column("undoable", Json),
     sa.Column("outage_shift", Duration),
     sa.Column("expires_at", Instant),
     sa.Column("audience", sa.Text),

@@ -8,7 +8,7 @@ from core.domain.machine import MOVES
 from core.domain.suspension import CLOSED, Status
 
 ENDS = {
-    "_attempt_due": {Status.EXPIRED},
+    "_attempt_due": {Status.EXPIRED, Status.RESPONDED},
     "_answer_given": {Status.RESPONDED},
     "_cancel": {Status.CANCELLED},
     "_give_up": {Status.CANCELLED},
@@ -20,6 +20,7 @@ STAYS = {
     "_attempt_due",
     "_attempt_refused",
     "_answer_given",
+    "_undo",
     "_claim",
     "_release",
     "_reschedule",

@@ -13,8 +13,11 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
+from bot.config.catalogue import descriptions
 from core.database.database import Database, open_database
 from core.store.tables import metadata
+
+descriptions()  # from here on core knows which channels there are
 
 JOBS = ("procrastinate_jobs", "procrastinate_workers")
 EVERYBODY_ELSE = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -22,3 +24,21 @@ def migrate_to(database: Database, revision: str) -> None:
         command.upgrade(config, revision)
         conn.commit()
     engine.dispose()
+
+
+@contextmanager
+def todays_columns(database: Database, table: sa.Table) -> Iterator[None]:
+    """Inside, an older ``table`` has the columns that came later, so that today's code writes into it."""
+    there = {column["name"] for column in sa.inspect(database.engine).get_columns(table.name)}
+    later = [column for column in table.columns if column.name not in there]
+    dialect = database.engine.dialect
+    for column in later:
+        _alter(database, f"ALTER TABLE {table.name} ADD COLUMN {column.name} {column.type.compile(dialect)}")
+    yield
+    for column in later:
+        _alter(database, f"ALTER TABLE {table.name} DROP COLUMN {column.name}")
+
+
+def _alter(database: Database, statement: str) -> None:
+    with database.engine.begin() as conn:
+        conn.exec_driver_sql(statement)

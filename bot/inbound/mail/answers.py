@@ -271,6 +271,8 @@ class MailAnswers:
     async def _refused(self, refusal: TooLate | Unclaimed, holder: Holder) -> _Reaction:
         error = refusal.error
         match refusal:
+            case TooLate(now) if now.undoable is not None:
+                return await self._ask_again(holder, error.message, error.code)
             case TooLate(ended):
                 return await self._too_late(ended, holder)
             case HeldByAnother(now):

@@ -257,6 +257,8 @@ class PagerDutyAnswers:
         match done:
             case Recorded() | Counted() | AlreadyYours():  # its end is told by its withdrawal
                 return words.recorded(shown, identity) if now.is_open else None
+            case TooLate(error=error) if now.undoable is not None:
+                return words.not_recorded(shown, identity, error.message)
             case TooLate():
                 return words.too_late(shown, identity, await self.engine.queries.agent_told(now.id))
             case NotAnAnswer(error=NotShownWhole()):

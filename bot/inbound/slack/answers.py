@@ -15,7 +15,7 @@ from pydantic import JsonValue
 from bot.inbound.slack.identity import CHANNEL, NotAdmitted, SlackIdentity
 from bot.inbound.slack.outcomes import Modal, SaidPrivately, Wrong
 from channels.slack import command, forms, home, notes
-from channels.slack.interactions import Chosen, OnIt, Reach, Submitted, WantsModal, WantsPage, Who
+from channels.slack.interactions import Chosen, OnIt, Reach, Submitted, TakenBack, WantsModal, WantsPage, Who
 from channels.slack.modals import ANSWER_BLOCK, GIVE_ONE, REASON_BLOCK, answer_modal, error_block, reason_modal
 from channels.slack.payloads import Sign, read_option
 from channels.slack.render import AnswerControl, way
@@ -34,12 +34,13 @@ from core.domain.reception import (
     Unclaimed,
     Unrecorded,
 )
-from core.domain.short_messages import recorded_partly
+from core.domain.short_messages import recorded_partly, recorded_undoable
 from core.domain.suspension import ReasonWanted, ResponseType, Sight, Suspension, Via
+from core.domain.wording import answered_for_now
 from core.engine.engine import Engine
 from core.engine.reception import would_refuse
 from core.engine.refresh import Stale
-from core.errors import InvalidAnswer, InvalidChoice, NotShownWhole, ResumePayloadInvalid
+from core.errors import InvalidAnswer, InvalidChoice, NothingToUndo, NotShownWhole, ResumePayloadInvalid
 from core.inbound.reports import InboundReports
 
 log = structlog.get_logger(__name__)
@@ -69,10 +70,15 @@ class SlackVisit:
         return index is not None and 0 <= index < len(choices) and self.suspension.ask.is_negative(choices[index].value)
 
     @property
+    def has_message(self) -> bool:
+        """Whether they used a message of the question's. The Home and a command are none."""
+        return self.delivery not in {home.DELIVERY, command.DELIVERY}
+
+    @property
     def via(self) -> Via:
-        """The evidence of their answer. The Home and a command are not delivered messages."""
+        """The evidence of their answer."""
         account = "/".join(one for one in (self.who.team_id, self.who.user_id) if one)
-        delivery = None if self.delivery in {home.DELIVERY, command.DELIVERY} else self.delivery
+        delivery = self.delivery if self.has_message else None
         return Via(CHANNEL, account, delivery, message_of(self.reach.channel, self.reach.ts))
 
 
@@ -129,6 +135,18 @@ class SlackAnswers:
         if not isinstance(claimed, Suspension):
             return await self._refused(claimed, visit)
         return SaidPrivately(notes.claimed(claimed.ask.ref, claimed.claim))
+
+    async def undo(self, pressed: TakenBack) -> SaidPrivately:
+        """Take back the person's own answer, if there is still time."""
+        visit = await self.visit(pressed.by, pressed.ref, pressed.delivery, pressed.reach)
+        if isinstance(visit, SaidPrivately):
+            return visit
+        try:
+            await self._engine.undo(visit.suspension.id, visit.actor, CHANNEL)
+        except NothingToUndo as refused:
+            return SaidPrivately(refused.message)
+        log.info("slack.answer_undone", ref=visit.ref, delivery=visit.delivery)
+        return SaidPrivately(notes.UNDONE)
 
     async def modal(self, pressed: WantsModal) -> Modal | SaidPrivately:
         """The modal to answer in, for a person who may answer."""
@@ -204,13 +222,16 @@ class SlackAnswers:
         self, visit: SlackVisit, given: GivenAnswer, block: str | None = None
     ) -> Recorded | SaidPrivately | Wrong:
         """``block`` is the input that shows an error, by default the answer's own."""
-        done = await self._engine.respond(replace(given, via=given.via or visit.via), visit.suspension)
+        given = replace(given, via=given.via or visit.via, can_undo=visit.has_message)
+        done = await self._engine.respond(given, visit.suspension)
         match done:
             case Recorded():
                 log.info("slack.answer_recorded", ref=visit.ref, delivery=visit.delivery)
                 return done
             case Counted(now):
                 log.info("slack.answer_recorded", ref=visit.ref, delivery=visit.delivery)
+                if now.undoable is not None:
+                    return SaidPrivately(recorded_undoable(await self._shown(now)))
                 return SaidPrivately(recorded_partly(await self._shown(now), given.by.identity))
             case NotAnAnswer(error=InvalidChoice()):
                 return SaidPrivately(notes.NO_LONGER_OPEN)  # not one of ours: the choices never change
@@ -328,6 +349,8 @@ class SlackAnswers:
 
     async def truth(self, ended: Suspension) -> str:
         """How it ended, for anybody in Slack."""
+        if ended.undoable is not None:
+            return answered_for_now(ended.undoable.by)
         if ended.is_open:
             return notes.ended(None)
         told = await self._queries.agent_told(ended.id)

@@ -35,6 +35,7 @@ from channels.slack.interactions import (
     OnIt,
     Payload,
     Submitted,
+    TakenBack,
     WantsModal,
     WantsPage,
     first_input,
@@ -70,6 +71,8 @@ class SlackListeners:
                 )
             case OnIt() as pressed:
                 said = await self._background.in_time(self._answers.claim(pressed))
+            case TakenBack() as pressed:
+                said = await self._background.in_time(self._answers.undo(pressed))
             case WantsModal() as pressed:
                 said = await self._background.in_time(self._answers.modal(pressed))
             case WantsPage() as pressed:

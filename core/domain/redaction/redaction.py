@@ -20,7 +20,17 @@ from core.domain.redaction.finders import REST, CharacterBudget, Note, TreeFinde
 from core.domain.redaction.kinds import Finding, FindingKind
 from core.domain.redaction.masks import PAYEES, PERSONAL
 from core.domain.request import AskRequest
-from core.domain.suspension import ActionReport, Ask, Choice, Clarification, Cut, EarlierAnswer, Ended, Suspension
+from core.domain.suspension import (
+    ActionReport,
+    Ask,
+    Choice,
+    Clarification,
+    Cut,
+    EarlierAnswer,
+    Ended,
+    Suspension,
+    UndoableAnswer,
+)
 from core.domain.wording import Risk, stated_risk
 
 PAGE = "page"
@@ -98,6 +108,7 @@ class Redaction:
             answers=tuple(
                 replace(one, value=self._value(one.value, suspension.ask.choices)) for one in suspension.answers
             ),
+            undoable=self._undoable(suspension),
             clarifications=tuple(self._clarification(one) for one in suspension.clarifications),
             earlier=tuple(map(self._earlier, suspension.earlier)),
         )
@@ -178,6 +189,13 @@ class Redaction:
         value = self._value(ended.value, suspension.ask.choices)
         reason = ended.reason and self.finder.text(ended.reason)
         return replace(ended, value=value, reason=reason, reported=ended.reported and self._report(ended.reported))
+
+    def _undoable(self, suspension: Suspension) -> UndoableAnswer | None:
+        given = suspension.undoable
+        if given is None:
+            return None
+        value = self._value(given.value, suspension.ask.choices)
+        return replace(given, value=value, reason=given.reason and self.finder.text(given.reason))
 
     def _report(self, report: ActionReport) -> ActionReport:
         """An address that holds something hidden is left out: without it, it leads nowhere."""

@@ -17,7 +17,7 @@ from core.store import archive, schema, suspension_lists
 from core.store.suspension_lists import Filter
 from core.store.tables import PageCursor, question_search, suspensions
 from tests.core.examples import after
-from tests.core.older import migrate_to
+from tests.core.older import migrate_to, todays_columns
 from tests.core.store_examples import keep, numbered
 
 ODD = (
@@ -146,7 +146,8 @@ async def test_what_has_left_is_found_no_more_and_leaves_the_index(database: Dat
 
 async def test_what_was_asked_before_the_upgrade_is_found(empty_database: Database) -> None:
     migrate_to(empty_database, "0022")
-    await keep(empty_database, numbered(1, question="A zebra?"), numbered(2, question="A yak?"))
+    with todays_columns(empty_database, suspensions):
+        await keep(empty_database, numbered(1, question="A zebra?"), numbered(2, question="A yak?"))
     schema.migrate(empty_database)
     await keep(empty_database, numbered(3, question="More zebras?", suspended_at=after(hours=1)))
     assert await found(empty_database, "zebra") == ["susp-3", "susp-1"]
