@@ -1,4 +1,4 @@
-"""``answers.undo_seconds`` in Slack: whoever pressed the wrong button takes it back, and the agent never hears of it."""
+"""``answers.undo_seconds`` in Slack: whoever pressed the wrong button undoes it, and the agent never hears of it."""
 
 from __future__ import annotations
 
