@@ -70,7 +70,7 @@ newest: $(STAMP) ## the tests of mail, store and SDK on the newest Python that c
 openarmature: $(STAMP) ## the adapter over the published engine, in a .venv of its own with Python 3.12 or newer
 	$(BIN)/python -m tests.openarmature $(ARGS)
 
-adapters: $(STAMP) ## the adapters of agent frameworks with the published ones, as a matrix (ARGS="--ci": those that .ci/run tries)
+adapters: $(STAMP) ## the adapters of agent frameworks with the published ones, and MCP, as a matrix (ARGS="--ci": those that .ci/run tries)
 	$(BIN)/python -m tests.adapters $(ARGS)
 
 coding-agents: $(STAMP) ## the hooks under the real Claude Code, Codex and Gemini CLI, with a scripted model (needs npm)

@@ -1,7 +1,7 @@
-"""The adapters with the published frameworks, in virtual environments of their own: types, tests, and the matrix.
+"""Adapters with the published frameworks, in virtual environments of their own, and MCP: types, tests, the matrix.
 
-``--ci`` runs those of the first environment alone. What else stands behind ``python -m tests.adapters`` goes to pytest;
-then types are not checked.
+``--ci`` runs those of the first environment alone, and MCP. What else stands behind ``python -m tests.adapters`` goes
+to pytest; then types are not checked.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 from tests.adapters.frameworks import FRAMEWORKS, GROUPS, HERE, ROOT, VENVS
 
 SDK = ROOT / "sdk"
+MCP = ROOT / "tests/journeys/mcp_server/test_mcp_matrix.py"
 
 
 def installed(group: str) -> Path:
@@ -59,7 +60,8 @@ def main(arguments: list[str]) -> int:
         print(f"{group}: {_pins(group)}", flush=True)
         statuses += [] if others else [_types(group, python)]
     environ = os.environ | {"HANDRAISE_ADAPTERS": ",".join(groups)}
-    pytest = [sys.executable, "-m", "pytest", "-m", "adapters", "-n", "2", "--dist", "load", *(others or [HERE])]
+    pytest = [sys.executable, "-m", "pytest", "-p", "tests.adapters.matrix", "-n", "2", "--dist", "load"]
+    pytest += ["-m", "adapters or mcp", *map(str, others or [HERE, MCP])]
     return next(filter(None, [*statuses, subprocess.run(pytest, cwd=ROOT, env=environ, check=False).returncode]), 0)
 
 

@@ -1,4 +1,4 @@
-"""The frameworks that have an adapter, and where they are installed."""
+"""The rows of the matrix: the frameworks that have an adapter, where they are installed, and MCP."""
 
 from __future__ import annotations
 
@@ -57,3 +57,16 @@ FRAMEWORKS = [
     Framework("pydantic_ai", ("pydantic-ai-slim",), ("handraise.adapters.pydantic_ai", "pydantic_ai.models.function")),
     Framework("strands", ("strands-agents",), ("handraise.adapters.strands",), "second"),
 ]
+
+TRANSPORTS = {"stdio": "stdio", "http": "HTTP"}
+REVISIONS = {"legacy": "2025-11-25", "2026-07-28": "2026-07-28"}
+"""Of MCP, by the mode of its library's client."""
+
+
+def mcp_row(mode: str, transport: str) -> str:
+    """The matrix' row of MCP clients in this ``mode`` over ``transport``."""
+    return f"{REVISIONS[mode]}, {TRANSPORTS[transport]}"
+
+
+MCP_ROWS = [mcp_row(mode, transport) for mode in REVISIONS for transport in TRANSPORTS]
+"""They need no environment of their own: the library is a dependency of development."""

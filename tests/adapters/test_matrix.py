@@ -8,29 +8,18 @@ import pytest
 
 from tests.adapters.desk import Session
 from tests.adapters.frameworks import FRAMEWORKS, Framework
+from tests.adapters.matrix import Record, column
 
 pytestmark = pytest.mark.adapters
-
-Record = Callable[[str, object], None]
 
 
 @pytest.fixture(params=FRAMEWORKS, ids=lambda framework: framework.name)
 def session(
     request: pytest.FixtureRequest, started: Callable[[Framework], Session], record_property: Record
 ) -> Session:
-    record_property("framework", request.param.name)
+    record_property("row", request.param.name)
     record_property("column", request.function.column)
     return started(request.param)
-
-
-def column(name: str) -> Callable[[Callable[..., object]], Callable[..., object]]:
-    """The test is the matrix' column called ``name``."""
-
-    def named(test: Callable[..., object]) -> Callable[..., object]:
-        test.column = name  # type: ignore[attr-defined]
-        return test
-
-    return named
 
 
 @column("approve")

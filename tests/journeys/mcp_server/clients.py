@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -13,9 +14,11 @@ from handraise.mcp_server.asking_keys import Keys
 from handraise.mcp_server.transports import PATH, Listening, http_app
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
+from mcp_types import InputRequiredResult
 
 from bot.sandbox.serving import serving
 from tests.cli import environ
+from tests.patience import PATIENCE
 from tests.ports import free_port
 from tests.world import KEYS, World
 
@@ -25,6 +28,13 @@ PATIENCE_SECONDS = 1.0
 
 CLIENT_SECONDS = 4.0
 """Of the clients. Every person in these tests takes longer."""
+
+REFUND = {
+    "question": "Refund order 12345?",
+    "choices": [{"value": "approve", "label": "Approve refund"}, "deny"],
+    "context": {"amount": 499.99},
+    "action": {"tool": "stripe.refund", "amount": 49999},
+}
 
 COMMAND = str(Path(sys.executable).parent / "handraise")
 
@@ -81,3 +91,28 @@ async def error_of(client: Client, tool: str, arguments: Mapping[str, Any]) -> s
     result = await client.call_tool(tool, dict(arguments), read_timeout_seconds=60)
     assert result.is_error, result.content
     return "".join(getattr(part, "text", "") for part in result.content)
+
+
+async def first_round(client: Client, arguments: Mapping[str, Any]) -> InputRequiredResult:
+    """What the first request of a call says to a client of 2026-07-28, which is not repeated here."""
+    result = await client.session.call_tool("request_input", dict(arguments), allow_input_required=True)
+    assert isinstance(result, InputRequiredResult)
+    return result
+
+
+async def open_question(world: World, text: str) -> dict[str, Any]:
+    """The open question with this text, as soon as it is there."""
+    async with asyncio.timeout(PATIENCE):
+        while not (found := await questions(world, text, status="open")):
+            await asyncio.sleep(0.05)
+    return found[0]
+
+
+async def questions(world: World, text: str, **params: str) -> list[dict[str, Any]]:
+    """Those with this text."""
+    found = await world.call("GET", "/v1/suspensions", "admin", params={"q": text, **params})
+    return [one | {"suspension_id": one["id"]} for one in found.json()["items"]]
+
+
+async def answered(world: World, one: Mapping[str, Any], value: Any, **more: Any) -> None:
+    assert (await world.answer(one, value, **more)).status_code == 200

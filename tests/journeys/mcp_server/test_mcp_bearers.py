@@ -5,14 +5,11 @@ from __future__ import annotations
 import asyncio
 import base64
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
 import pytest
 from mcp import MCPError
-from mcp_types import InputRequiredResult
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse
@@ -20,7 +17,7 @@ from starlette.routing import Route
 
 from bot.sandbox.serving import serving
 from tests.cli import environ, handraise
-from tests.journeys.mcp_server.clients import COMMAND, LEGACY, MODERN, error_of, over_http, over_stdio, server, told
+from tests.journeys.mcp_server.clients import COMMAND, LEGACY, MODERN, error_of, first_round, over_http, server, told
 from tests.middle_box import middle_box
 from tests.world import KEYS, World
 
@@ -39,12 +36,6 @@ async def post(url: str, **headers: str) -> httpx.Response:
 
 def bearer(role: str) -> str:
     return f"Bearer {KEYS[role]}"
-
-
-async def first_round(client: Any, **arguments: Any) -> InputRequiredResult:
-    result = await client.session.call_tool("request_input", {**GO, **arguments}, allow_input_required=True)
-    assert isinstance(result, InputRequiredResult)
-    return result
 
 
 async def refusal_of(client: Any, state: str | None, tool: str = "request_input", **arguments: Any) -> str:
@@ -132,7 +123,7 @@ async def test_who_may_read_a_question_of_another_gets_no_further_by_it(room: Wo
 async def test_a_state_is_good_for_its_bearer_its_tool_and_its_arguments_alone(room: World) -> None:
     async with server(room.url, 0.2) as url:
         async with over_http(url, KEYS["agent"], MODERN) as owner:
-            state = (await first_round(owner)).request_state
+            state = (await first_round(owner, GO)).request_state
             assert state is not None
             forged = state[:-6] + ("AAAAAA" if not state.endswith("AAAAAA") else "BBBBBB")
             bare = base64.urlsafe_b64encode(b'{"ref": "HR-7F3K", "round": 1}').decode()
@@ -144,52 +135,6 @@ async def test_a_state_is_good_for_its_bearer_its_tool_and_its_arguments_alone(r
                 assert "Invalid or expired requestState" in refused
         async with over_http(url, KEYS["other_agent"], MODERN) as other:
             assert "Invalid or expired requestState" in await refusal_of(other, state)
-
-
-async def test_a_replayed_state_asks_nobody_again(room: World) -> None:
-    async with server(room.url, 0.2) as url, over_http(url, KEYS["agent"], MODERN) as owner:
-        state = (await first_round(owner, question="Replayed?")).request_state
-        found = await room.call("GET", "/v1/suspensions", "admin", params={"q": "Replayed?"})
-        [one] = found.json()["items"]
-        assert (await room.answer(one | {"suspension_id": one["id"]}, "deny")).status_code == 200
-        given = {**GO, "question": "Replayed?"}
-        ends = [await owner.session.call_tool("request_input", given, request_state=state) for _ in range(2)]
-        found = await room.call("GET", "/v1/suspensions", "admin", params={"q": "Replayed?"})
-    assert [end.structured_content["answer"] for end in ends] == ["deny", "deny"]
-    assert len(found.json()["items"]) == 1
-
-
-@pytest.mark.parametrize("transport", ["stdio", "http"])
-async def test_a_restarted_or_a_second_server_goes_on(room: World, transport: str) -> None:
-    """Each block is a server that the others know nothing of."""
-
-    @asynccontextmanager
-    async def another(mode: str = MODERN) -> AsyncIterator[Any]:
-        if transport == "stdio":
-            async with over_stdio(room, mode) as client:
-                yield client
-        else:
-            async with server(room.url, 0.5) as url, over_http(url, KEYS["agent"], mode) as client:
-                yield client
-
-    question = f"Across servers, by {transport}?"
-    async with another() as client:
-        state = (await first_round(client, question=question)).request_state
-    async with another() as client:
-        again = await client.session.call_tool(
-            "request_input", {**GO, "question": question}, request_state=state, allow_input_required=True
-        )
-        assert isinstance(again, InputRequiredResult)
-    found = await room.call("GET", "/v1/suspensions", "admin", params={"q": question})
-    [one] = found.json()["items"]
-    assert (await room.answer(one | {"suspension_id": one["id"]}, "approve")).status_code == 200
-    async with another() as client:
-        end = await client.session.call_tool(
-            "request_input", {**GO, "question": question}, request_state=again.request_state
-        )
-    async with another(LEGACY) as client:
-        assert await told(client, "check_input", {"ref": one["ref"]}) == end.structured_content
-    assert end.structured_content["answer"] == "approve"
 
 
 @pytest.mark.parametrize("role", ["operator", "admin"])
