@@ -56,6 +56,7 @@ FRAMEWORKS = [
     ),
     Framework("pydantic_ai", ("pydantic-ai-slim",), ("handraise.adapters.pydantic_ai", "pydantic_ai.models.function")),
     Framework("strands", ("strands-agents",), ("handraise.adapters.strands",), "second"),
+    Framework("agent_framework", ("agent-framework-core",), ("handraise.adapters.agent_framework",), "second"),
 ]
 
 TRANSPORTS = {"stdio": "stdio", "http": "HTTP"}

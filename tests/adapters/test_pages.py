@@ -13,6 +13,7 @@ from tests.adapters.frameworks import FRAMEWORKS, HERE, ROOT, Framework
 pytestmark = pytest.mark.adapters
 
 PAGES = {
+    "agent_framework": ("agent-framework.md", "MODEL = OpenAIChatClient()"),
     "langchain": ("langchain.md", 'MODEL = "openai:gpt-5"'),
     "openai_agents": ("openai-agents.md", 'MODEL = "gpt-5"'),
     "pydantic_ai": ("pydantic-ai.md", 'MODEL = "openai:gpt-5"'),
