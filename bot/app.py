@@ -17,7 +17,7 @@ from fastapi.telemetry import TelemetryConfig
 from bot.front.headers import ResponseHeaders
 from bot.front.limits import SizeLimit
 from bot.web import errors, hooks, monitoring
-from bot.web.api import admin, answers, audit, inbox, openapi, receipts, sessions, streams, suspensions
+from bot.web.api import admin, answers, audit, inbox, insights, openapi, receipts, sessions, streams, suspensions
 from bot.web.monitoring import Monitored
 from bot.web.openintent import (
     coordinators,
@@ -58,6 +58,7 @@ _ROOMS = (
     answers.routes,
     suspensions.routes,
     inbox.routes,
+    insights.routes,
     intents.routes,
     graph.routes,
     members.routes,

@@ -89,6 +89,10 @@ MODULES: Mapping[str, tuple[str, str]] = {
         "who somebody is in the directory, by what a vendor or a provider says",
         "bot/inbound/mail bot/inbound/pagerduty bot/inbound/slack bot/openid",
     ),
+    "insights": (
+        "figures of a period: their parts, their counting, who may have them, the route, the page",
+        "bot/web/api bot/web/pages core/domain core/engine core/store",
+    ),
     "imap": ("the mailbox: the protocol, and when it is looked at", "bot/inbound/mail channels/email"),
     "inbox": (
         "what waits for one person; and what every mail that comes in goes through",

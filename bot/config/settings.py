@@ -294,6 +294,14 @@ class RetentionSettings(Section):
         return None if self.ended_days is None else timedelta(days=self.ended_days)
 
 
+class InsightsSettings(Section):
+    """What operators see in figures: the page ``/insights`` and ``handraise stats``."""
+
+    persons: Flag = False
+    """Whether figures tell single persons apart: how many answers each has given, and how fast. Ask your works council
+    first."""
+
+
 class Log(Section):
     """The log, which goes to standard error. It holds no question, answer, address or secret."""
 
@@ -363,6 +371,7 @@ class Settings(_Channels):
     database: DatabaseSettings = DatabaseSettings()
     alerts: Alerts = Alerts()
     retention: RetentionSettings = RetentionSettings()
+    insights: InsightsSettings = InsightsSettings()
     log: Log = Log()
     telemetry: Telemetry = Telemetry()
 

@@ -48,6 +48,7 @@ from core.domain.wire import JsonObject
 from core.engine.collaboration import Collaboration
 from core.engine.drafting import Drafter
 from core.engine.engine import Engine
+from core.engine.insights import Insights
 from core.engine.permissions import Permissions
 from core.engine.planning import Planner
 from core.engine.queries import ClientQueries
@@ -194,6 +195,7 @@ def wire(
     subscriptions = Subscriptions(database, agents, keys.holder, hub, clock)
     incoming = InboundReports(database, transitions, clock)
     pausing = Pausing(database, transitions, clock)
+    insights = Insights(database, people, clock, settings.insights.persons, settings.retention.keep)
     sign_in = SignInLinks(Seal(root.derive("pages")), Site(settings.public_url), clock)
     relay = Relay(
         database,
@@ -225,6 +227,7 @@ def wire(
             client_queries=ClientQueries(database, engine.permissions, agents, clock, work),
             receipts=receipts,
             quotas=quotas,
+            insights=insights,
             platform_policy=_platform_policy(settings),
         ),
         openintent=IntentServices(
@@ -295,6 +298,7 @@ def wire(
             collaboration,
             incoming,
             pausing,
+            insights,
             SignatureLines.of(database, transitions, root),
             public_url=settings.public_url.rstrip("/"),
             key=root.derive("pages"),

@@ -18,6 +18,7 @@ from core.database.prepared import Prepared
 from core.database.recordsets import by_ids, listed
 from core.domain.audience import Audience, audience_of
 from core.domain.earlier_answers import answers_to
+from core.domain.insights import HowEnded, how_ended
 from core.domain.intent import Wait
 from core.domain.same_ask import is_denied
 from core.domain.suspension import (
@@ -130,6 +131,10 @@ _MOVING = (
     "entered_version",
     "answered_at",
     "denied_at",
+    "outcome",
+    "ended_at",
+    "ended_on",
+    "ended_by",
 )
 _INSERT = Prepared(
     suspensions.insert().values(
@@ -166,6 +171,7 @@ def _moving(suspension: Suspension, audience: Audience) -> dict[str, Any]:
         "agents": list(suspension.agents) or None,
         "entered_version": suspension.version,
         **_answered(suspension),
+        **outcome_values(suspension.status, suspension.ended),
     }
 
 
@@ -175,6 +181,24 @@ def _answered(suspension: Suspension) -> dict[str, datetime | None]:
     if ended is None or suspension.ask.action_digest is None or not answers_to(suspension):
         return {"answered_at": None, "denied_at": None}
     return {"answered_at": ended.at, "denied_at": ended.at if is_denied(suspension) else None}
+
+
+def outcome_values(status: Status, ended: Ended | None) -> dict[str, Any]:
+    """How and when it ended, and for an answer who gave it where: what figures are computed of. Nothing while it is
+    open."""
+    how = how_ended(status, ended)
+    answered = ended if how is HowEnded.ANSWERED else None
+    return {
+        "outcome": None if how is None else how.value,
+        "ended_at": None if ended is None or how is None else ended.at,
+        "ended_on": None if answered is None else answered.channel,
+        "ended_by": None if answered is None else answered.by,
+    }
+
+
+def ended_of(value: Any) -> Ended | None:
+    """The end in the column ``ended``."""
+    return None if value is None else _ENDED.validate_python(value)
 
 
 def _several(adapter: TypeAdapter[Any], records: tuple[Any, ...]) -> Any:
@@ -190,7 +214,7 @@ def record(row: Any) -> Suspension:
         attempt=row.attempt,
         held=tuple(row.held),
         claim=None if row.claim is None else _CLAIM.validate_python(row.claim),
-        ended=None if row.ended is None else _ENDED.validate_python(row.ended),
+        ended=ended_of(row.ended),
         shift=row.shift or timedelta(0),
         outage_shift=row.outage_shift or timedelta(0),
         look_at=row.look_at,

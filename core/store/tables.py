@@ -90,6 +90,7 @@ _IN_SESSION = sa.text("session_id IS NOT NULL")
 _INVOKED = sa.text("invocation_id IS NOT NULL")
 _SIGNALLED = sa.text("signal_id IS NOT NULL")
 _ACTING = sa.text("action_digest IS NOT NULL")
+_UNNOTED = sa.text("status <> 'open' AND outcome IS NULL")
 
 suspensions = sa.Table(
     "suspensions",
@@ -127,6 +128,12 @@ suspensions = sa.Table(
     sa.Column("action_digest", sa.Text),
     sa.Column("answered_at", Instant),
     sa.Column("denied_at", Instant),
+    sa.Column("outcome", sa.Text),
+    sa.Column("ended_at", Instant),
+    sa.Column("ended_on", sa.Text),
+    sa.Column("ended_by", sa.Text),
+    sa.Index("ix_suspensions_outcomes", "suspended_at", "outcome", "ended_at", "attempt", "ended_on", "ended_by"),
+    sa.Index("ix_suspensions_unnoted", "id", **where(_UNNOTED)),
     sa.Index("ix_suspensions_listed", "suspended_at", "id"),
     sa.Index("ix_suspensions_creator", "created_by", "suspended_at", "id"),
     sa.Index("ix_suspensions_channel", "channel", "suspended_at", "id"),

@@ -28,6 +28,7 @@ from core.domain.wire import JsonObject
 from core.engine.channel_views import ChannelViews
 from core.engine.collaboration import Collaboration
 from core.engine.engine import Engine
+from core.engine.insights import Insights
 from core.engine.queries import ClientQueries
 from core.engine.quotas import Quotas
 from core.engine.receipts import Receipts
@@ -154,6 +155,7 @@ class AskingServices:
     client_queries: ClientQueries
     receipts: Receipts
     quotas: Quotas
+    insights: Insights
     platform_policy: JsonObject
 
 

@@ -225,6 +225,7 @@ FieldDocs = dict[str, str]
 _MODULES = (
     "bot.web.api",
     "bot.web.openintent",
+    "core.domain.insights_record",
     "core.domain.policy",
     "core.domain.record",
     "core.openintent.domain.retry",

@@ -34,6 +34,7 @@ TAGS: dict[str, str] = {
     "suspensions": "Ask a person, and follow the question until it ends (RFC-0025, RFC-0026).",
     "webhooks": "What agents are sent: how their questions end, and the events that they subscribed to.",
     "answers": "Answer a question, and decide whether to ask one.",
+    "insights": "Figures of a period: what was asked, how it ended, how long answers took. For operators.",
     "receipts": "Proof that this action got this answer, used once before it runs.",
     "sessions and callbacks": "Where an agent is called back, its default policy, and callbacks that failed.",
     "streams": "Events as they happen, as server-sent events.",

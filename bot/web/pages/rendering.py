@@ -20,7 +20,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from bot.web.pages.cookies import Cookies, FormGuard, Seal
 from bot.web.pages.forms import BadPost, Posted
 from bot.web.pages.urls import SIGN_OUT, Site
-from core.domain.people import Actor
+from core.domain.people import Actor, Role
 from core.engine.channel_views import ChannelViews
 from core.engine.engine import Engine
 from core.engine.permissions import Permissions
@@ -119,10 +119,12 @@ class BrowserSession:
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """The session's part of every page: the person, and the form token of the button to sign out."""
+    """The session's part of every page: the person, the form token of the button to sign out, and whether there
+    is a link to the figures."""
 
     identity: str
     token: str
+    reads_figures: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,11 +176,16 @@ class PageContext:
     ) -> Response:
         """A page with a form of ours, at ``place``; with a session, it also has the button to sign out."""
         visitor = self.guard.visitor(request)
-        signed_in = None if session is None else SignedIn(session.identity, self._token(visitor, SIGN_OUT, session))
+        signed_in = None if session is None else self._signed_in(visitor, session)
         form_token = self._token(visitor, place, session)
         page = self.renderer.page(template, status, signed_in=signed_in, form_token=form_token, **values)
         self.guard.keep(page, visitor)
         return page
+
+    def _signed_in(self, visitor: str, session: BrowserSession) -> SignedIn:
+        actor = session.actor
+        reads_figures = actor.has(Role.OPERATOR) and actor.reads_all
+        return SignedIn(session.identity, self._token(visitor, SIGN_OUT, session), reads_figures)
 
     def accepts(self, request: Request, posted: Posted, place: str, session: BrowserSession | None = None) -> bool:
         """Whether ``posted`` is the form of our own page at ``place``, in this browser and for this session."""

@@ -1,4 +1,5 @@
-"""The pages that people see: ``/a``, ``/q``, ``/inbox``, ``/me`` and signing in. Source: API.md §6.
+"""The pages that people see: ``/a``, ``/q``, ``/inbox``, ``/insights``, ``/me`` and
+signing in. Source: API.md §6.
 
 They work without JavaScript; a GET, HEAD or OPTIONS never changes anything.
 """
@@ -16,15 +17,17 @@ from bot.openid.provider import Provider
 from bot.web.errors import wants_html
 from bot.web.pages.answer import Answering, AnswerPage, QuestionPage
 from bot.web.pages.inbox import InboxPages
+from bot.web.pages.insights import CSV, InsightsPage
 from bot.web.pages.personal_data import PersonalDataPage
 from bot.web.pages.provider_pages import ProviderPages
 from bot.web.pages.rendering import Handler, PageContext
 from bot.web.pages.signin import MAIL_CHANNEL, Sessions, SignIn, SignInLinks
-from bot.web.pages.urls import INBOX, ME, SIGN_IN, SIGN_OUT, back_place, start_place
+from bot.web.pages.urls import INBOX, INSIGHTS, ME, SIGN_IN, SIGN_OUT, back_place, start_place
 from core.delivery.pause import Pausing
 from core.engine.collaboration import Collaboration
 from core.engine.engine import Engine
 from core.engine.inbox import Inbox
+from core.engine.insights import Insights
 from core.engine.signature_lines import SignatureLines
 from core.inbound.reports import InboundReports
 from core.ports import Clock
@@ -35,6 +38,7 @@ def pages_router(
     collaboration: Collaboration,
     incoming: InboundReports,
     pausing: Pausing,
+    insights: Insights,
     signatures: SignatureLines,
     *,
     public_url: str,
@@ -53,6 +57,7 @@ def pages_router(
     sessions = Sessions(room, may_sign_in)
     answering = Answering(room, collaboration, signatures)
     answer, question = AnswerPage(answering, sessions, require_sign_in), QuestionPage(answering, sessions)
+    figures = InsightsPage(room, sessions, insights)
     personal_data = PersonalDataPage(room, sessions, signatures)
     offered = [(one.registration.key, one.registration.name) for one in providers]
     ways = [one for one in channels if one != MAIL_CHANNEL or mails_links]
@@ -70,6 +75,8 @@ def pages_router(
         ("GET", "/q/{ref}", question.show),
         ("POST", "/q/{ref}", question.take),
         ("GET", INBOX, InboxPages(room, sessions, Inbox(engine.database, engine.permissions), pausing).show),
+        ("GET", INSIGHTS, figures.show),
+        ("GET", CSV, figures.download),
         ("GET", ME, personal_data.show),
         ("POST", ME, personal_data.forget),
         ("GET", SIGN_IN, sign_in.ask),

@@ -8,13 +8,14 @@ from urllib.parse import quote, urlsplit
 
 INBOX = "/inbox"
 ME = "/me"
+INSIGHTS = "/insights"
 SIGN_IN = "/signin"
 SIGN_OUT = "/signout"
 
 REF = re.compile(r"[A-Za-z0-9-]{1,64}")
 TOKEN = re.compile(r"[A-Za-z0-9]{16,64}")
 
-_ONWARD = re.compile(rf"/inbox|/me|/q/{REF.pattern}")
+_ONWARD = re.compile(rf"/inbox|/insights|/me|/q/{REF.pattern}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,8 @@ def back_place(provider: str) -> str:
 
 
 def onward(wanted: str | None) -> str:
-    """Where to go after signing in: ``wanted`` if it is a question, the inbox or ``/me``; the inbox for anything else.
+    """Where to go after signing in: ``wanted`` if it is a question, the inbox, the insights or ``/me``; the inbox for
+    anything else.
 
     Other sites' addresses in all their spellings (``//host``, ``/\\host``, ``https:host``) are "anything else".
     """

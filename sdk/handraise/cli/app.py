@@ -16,7 +16,7 @@ import typer
 import typer.main
 from typer.core import TyperGroup
 
-from handraise.cli import admin, answer, ask, audit, hook, lookup, mcp, run
+from handraise.cli import admin, answer, ask, audit, hook, lookup, mcp, run, stats
 from handraise.cli.terminal import say, warn
 
 GROUP = "handraise.commands"
@@ -122,6 +122,7 @@ app.command(rich_help_panel=_ASKING)(mcp.mcp)
 app.command("list", rich_help_panel=_LOOKING)(lookup.list_)
 app.command(rich_help_panel=_LOOKING)(lookup.show)
 app.command(rich_help_panel=_LOOKING)(lookup.timeline)
+app.command(rich_help_panel=_LOOKING)(stats.stats)
 app.command(rich_help_panel=_LOOKING)(lookup.whoami)
 app.command(rich_help_panel=_ADMIN)(admin.pause)
 app.command(rich_help_panel=_ADMIN)(admin.unpause)

@@ -110,6 +110,7 @@ def test_partial_indexes_are_those_that_are_meant(empty_database: Database) -> N
         "ix_suspensions_open",
         "ix_suspensions_open_creator",
         "ix_suspensions_signal",
+        "ix_suspensions_unnoted",
         "uq_suspensions_open_intent",
         "uq_suspensions_open_signal",
         "uq_intent_leases_held",

@@ -68,6 +68,7 @@ READS: dict[str, dict[str, int]] = {
     **dict.fromkeys(["/workflows", "/me", "/pause", "/server/config"], EVERYBODY),
     **dict.fromkeys(["/audit/export", "/audit/verify", "/mail/quarantine"], ADMINS),
     "/inbox": OPERATORS,
+    "/insights": {**dict.fromkeys(ASKED, 403), "admin": 200},
     "/mail/quarantine/{digest}": {**ADMINS, "admin": 404},
 }
 STREAMS = {

@@ -89,6 +89,7 @@ def commands() -> Mapping[str, list[str]]:
         "list": ["list", "--status", "all"],
         "show": ["show", "ANSWERED"],
         "timeline": ["timeline", "ANSWERED"],
+        "stats": ["stats", "--since", EVIL],
         "cancel": ["cancel", "ANSWERED", "--reason", EVIL],
         "claim": ["claim", "SPARE"],
         "release": ["release", "SPARE"],
