@@ -258,7 +258,7 @@ def view_question(
         deadline=None if suspension.expires_at is None else moment(suspension.expires_at, now, zone),
         silence_until=_silence_until(suspension, now, zone),
         context=tuple((name, shown(value)) for name, value in ask.context.items()),
-        action=None if notice.action is None else _action(notice.action),
+        action=None if notice.action is None else action_view(notice.action),
         earlier_heading=earlier_answers.HEADING,
         earlier=tuple(
             EarlierView(one.by, one.told, moment(one.at, now, zone), one.ref, one.reason) for one in notice.earlier
@@ -286,7 +286,7 @@ def _signature(offer: SignatureOffer, notice: Notice, has_answered: bool, may_ap
     return SignatureView(offer.above, offer.below, offer.mark, answer)
 
 
-def _action(action: ShownAction) -> ActionView:
+def action_view(action: ShownAction) -> ActionView:
     text = action.text()
     return ActionView(action.heading, text, HIDDEN if hides(text) else None)
 
