@@ -123,10 +123,10 @@ def too_few(suspension: Suspension, one: str, several: str) -> str:
 def so_far(suspension: Suspension) -> str:
     """How many people each answer needs, and who has answered; not what."""
     people = ", ".join(one.by for one in suspension.answers) or "nobody"
-    return f"{_needed(suspension)} So far: {people}."
+    return f"{needed(suspension)} So far: {people}."
 
 
-def _needed(suspension: Suspension) -> str:
+def needed(suspension: Suspension) -> str:
     """The number for every answer, and the choices that need fewer people."""
     ask = suspension.ask
     usual = ask.answers_required

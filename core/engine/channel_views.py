@@ -100,7 +100,7 @@ def _is_short(suspension: Suspension) -> bool:
     ask, ended = suspension.ask, suspension.ended
     texts: list[JsonValue] = [ask.question, *(said for one in ask.choices for said in (one.label, one.description))]
     texts += [said for one in suspension.clarifications for said in (one.question, one.text)]
-    texts += [one.value for one in suspension.answers]
+    texts += [said for one in suspension.answers for said in (one.value, one.reason)]
     texts += [said for one in suspension.earlier for said in (one.reason, one.value)]
     texts += [ended.reported.text, ended.reported.url] if ended is not None and ended.reported is not None else []
     values = (ask.context, ask.action, ask.form_schema, ask.fallback_value, ended.value if ended else None, texts)

@@ -9,6 +9,7 @@ Source: API.md §6.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import structlog
@@ -16,19 +17,21 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from bot.web.pages.forms import BadPost, Posted, input_of, read_answer, read_post
+from bot.web.pages.person_names import PersonNames
 from bot.web.pages.rendering import BrowserSession, PageContext
 from bot.web.pages.signin import Sessions
 from bot.web.pages.urls import REF, TOKEN, answer_place, onward, question_place, sign_in_place
 from bot.web.pages.view import Attempted, Flash, Hidden, State, Tone, hides_anything, state_of, view_question
 from core import errors
-from core.domain import reception
+from core.domain import quorum, reception
 from core.domain.answers import GivenAnswer
-from core.domain.people import Actor, Address
+from core.domain.people import Actor, Address, Role
 from core.domain.redaction.redaction import PAGE
 from core.domain.signature_lines import SignatureOffer
 from core.domain.suspension import Sight, Suspension, Via
 from core.domain.tokens import TokenPurpose
 from core.engine.collaboration import Collaboration
+from core.engine.notice_progress import progress_of
 from core.engine.signature_lines import Called, SignatureLines
 
 log = structlog.get_logger(__name__)
@@ -38,6 +41,7 @@ LONGEST_QUESTION_BACK = 3000
 
 _NOT_HANDED_OVER = "It was not handed over: the question had already ended."
 _TOO_LATE = "Your answer was not recorded: the question had already ended."
+_NOT_ADDED = "You had given this answer before. The reason that you wrote now was not added to it."
 _NOT_KEPT = "Nothing was kept: the question had already ended."
 _CALLED = "Kept: in your later replies these lines are your signature. The question still needs your answer."
 _OTHER_LINES = "Nothing was kept or recorded: another reply of yours has come meanwhile. Look at its lines first."
@@ -85,21 +89,40 @@ class Answering:
         refusal = self.room.permissions.refusal(visit.suspension, visit.actor)
         if refusal is None and _has_it_before_them(request, visit):
             await self.collaboration.opened(visit.suspension, visit.actor)
+        names = self._names(visit)
         view = view_question(
             shown,
             visit.actor.identity,
             self.room.clock.now(),
             place=visit.place,
+            names=names,
             refusal=refusal,
             sight=visit.sight,
             hidden=await self._hidden(visit, shown, revealed) if refusal is None else Hidden.NOTHING,
             attempted=attempted,
-            others=self.collaboration.others(visit.suspension, visit.actor),
+            others=list(self._others(visit, names)),
             zone=self.room.responders.time_zone(visit.actor.identity),
             told=None if shown.is_open else await self.room.queries.agent_told(shown.id),
             offer=await self._offer(visit) if refusal is None else None,
+            progress=await progress_of(self.room.engine.database, shown),
         )
         return self.room.form_page(request, "question.html", visit.place, status, visit.session, view=view)
+
+    def _names(self, visit: PageVisit) -> PersonNames:
+        """Addresses are for signed-in operators; people, for whom the directory or a key makes one of them."""
+        responders, actor = self.room.responders, visit.actor
+        return PersonNames(
+            responders.everybody(),
+            actor.identity,
+            responders.identity_of,
+            shows_addresses=visit.session is not None and actor.has(Role.OPERATOR),
+            shows_people=responders.is_known(actor.identity),
+        )
+
+    def _others(self, visit: PageVisit, names: PersonNames) -> Mapping[str, str]:
+        """To whom they could hand the question over: identities by their names on the page."""
+        others = self.collaboration.others(visit.suspension, visit.actor)
+        return {names.text(one.email): one.email for one in others}
 
     async def take(self, request: Request, visit: PageVisit) -> Response:
         """An answer, a claim, a release, a question to the agent, a hand-over, or a signature; nothing without the
@@ -110,7 +133,7 @@ class Answering:
         try:
             return await self._do(request, visit, posted)
         except (errors.AlreadyAnswered, errors.SuspensionEnded):
-            return await self._show_anew(request, visit, Attempted(news=Flash(_TOO_LATE)), 409)
+            return await self._show_anew(request, visit, Attempted(posted, news=Flash(_TOO_LATE)), 409)
         except (errors.NotAResponder, errors.SelfResponseForbidden) as refusal:
             return await self.show(request, visit, Attempted(posted, news=Flash(refusal.message)), 403)
         except (errors.NotFound, errors.NotSuspended):
@@ -119,7 +142,8 @@ class Answering:
     async def _do(  # noqa: PLR0911 (one for each button)
         self, request: Request, visit: PageVisit, posted: Posted
     ) -> Response:
-        match posted.one("do"):
+        do, _, to = posted.one("do").partition(" ")
+        match do:
             case "answer" | "":
                 return await self._answer(request, visit, posted)
             case "claim":
@@ -129,7 +153,7 @@ class Answering:
             case "clarify":
                 return await self._clarify(request, visit, posted)
             case "assign":
-                return await self._hand_over(request, visit, posted)
+                return await self._hand_over(request, visit, posted, to)
             case "reveal":
                 return await self._reveal(request, visit, posted)
             case "signature" | "signature_and_answer":
@@ -156,10 +180,19 @@ class Answering:
             case reception.Recorded() | reception.Counted():
                 log.info("page.answered", ref=ask.ref)
                 return self.room.renderer.redirect(visit.place)
-            case reception.AlreadyYours():  # a double click is no mistake worth telling
-                return self.room.renderer.redirect(visit.place)
+            case reception.AlreadyYours(suspension=found):
+                return await self._answered_before(request, visit, posted, found, filled.reason)
             case _:
                 return await self._refused(request, visit, posted, done)
+
+    async def _answered_before(
+        self, request: Request, visit: PageVisit, posted: Posted, found: Suspension, reason: str | None
+    ) -> Response:
+        """A double click is no mistake worth telling; another reason than the recorded one is."""
+        own = quorum.answer_of(found, visit.actor.identity) or found.ended
+        if reason is None or own is None or own.reason == reason:
+            return self.room.renderer.redirect(visit.place)
+        return await self._show_anew(request, visit, Attempted(posted, news=Flash(_NOT_ADDED)), 409)
 
     async def _via(self, visit: PageVisit) -> Via:
         """The evidence of their answer: their session, and the message that had their link."""
@@ -189,9 +222,9 @@ class Answering:
         now, attempted, status = replace(visit, suspension=refusal.suspension), Attempted(posted), 409
         match refusal:
             case reception.TooLate():
-                attempted = Attempted(news=Flash(_TOO_LATE))
+                attempted = Attempted(posted, news=Flash(_TOO_LATE))
             case reception.HeldByAnother(error=held):
-                attempted = Attempted(posted, news=Flash(held.message))
+                attempted = Attempted(posted, news=self._told(visit, held))
             case reception.NotYours(error=error):
                 attempted, status = Attempted(posted, news=Flash(error.message)), 403
             case reception.NotAnAnswer(error=errors.NotShownWhole()):
@@ -262,24 +295,31 @@ class Answering:
         try:
             await self.collaboration.clarify(visit.suspension.id, visit.actor, question)
         except (errors.ClarificationOpen, errors.ClarificationsSpent) as refusal:
-            return await self._show_anew(request, visit, Attempted(posted, news=Flash(refusal.message)), 409)
+            return await self._show_anew(request, visit, Attempted(posted, news=self._told(visit, refusal)), 409)
         return self.room.renderer.redirect(visit.place)
 
-    async def _hand_over(self, request: Request, visit: PageVisit, posted: Posted) -> Response:
-        others = {one.email: one.name for one in self.collaboration.others(visit.suspension, visit.actor)}
-        to = posted.one("to")
+    async def _hand_over(self, request: Request, visit: PageVisit, posted: Posted, to: str) -> Response:
+        """``to`` is a name on the page, since nobody learns addresses from it."""
+        others = self._others(visit, self._names(visit))
         if state_of(visit.suspension, self.room.clock.now()) is not State.OPEN:
-            return await self._show_anew(request, visit, Attempted(news=Flash(_NOT_HANDED_OVER)), 409)
+            return await self._show_anew(request, visit, Attempted(posted, news=Flash(_NOT_HANDED_OVER)), 409)
         if to not in others:
             problem = {"to": "Choose somebody from the list."}
             return await self.show(request, visit, Attempted(posted, problem), 422)
         try:
-            await self.collaboration.assign(visit.suspension.id, visit.actor, to)
+            await self.collaboration.assign(visit.suspension.id, visit.actor, others[to])
         except (errors.ClaimedByAnother, errors.RecipientNotAllowed) as refusal:
-            return await self._show_anew(request, visit, Attempted(posted, news=Flash(refusal.message)), 409)
+            return await self._show_anew(request, visit, Attempted(posted, news=self._told(visit, refusal)), 409)
         log.info("page.handed_over", ref=visit.suspension.ask.ref)
-        news = Flash(f"Handed over to {others[to]}, who is asked now. You can still answer.", Tone.GOOD)
+        news = Flash(f"Handed over to {to}, who is asked now. You can still answer.", Tone.GOOD)
         return await self._show_anew(request, visit, Attempted(posted, news=news), 200)
+
+    def _told(self, visit: PageVisit, refusal: errors.HandraiseError) -> Flash:
+        """Why it was refused; whoever is in the way has their name."""
+        text, names = refusal.message, self._names(visit)
+        for one in map(refusal.details.get, ("claimed_by", "asked_by")):
+            text = text.replace(one, names.text(one)) if isinstance(one, str) else text
+        return Flash(text)
 
     async def _show_anew(self, request: Request, visit: PageVisit, attempted: Attempted, status: int) -> Response:
         fresh = await self.room.queries.get(visit.suspension.id)

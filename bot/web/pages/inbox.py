@@ -10,10 +10,10 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from bot.web.pages.moments import Moment, moment
 from bot.web.pages.rendering import PageContext
 from bot.web.pages.signin import Sessions
 from bot.web.pages.urls import INBOX, question_place, sign_in_place
-from bot.web.pages.view import Moment, moment
 from core.delivery.pause import Pausing
 from core.domain.notice import NoticeLinks, build_notice
 from core.domain.redaction.redaction import PAGE, Redaction

@@ -13,10 +13,11 @@ from starlette.responses import Response
 
 from bot.web.pages.answer import signed_out
 from bot.web.pages.forms import BadPost, read_post
+from bot.web.pages.moments import moment
 from bot.web.pages.rendering import BrowserSession, PageContext
 from bot.web.pages.signin import Sessions
 from bot.web.pages.urls import ME, sign_in_place
-from bot.web.pages.view import Flash, Tone, moment
+from bot.web.pages.view import Flash, Tone
 from core.engine.signature_lines import SignatureLines
 from core.store.signature_lines import KEPT
 

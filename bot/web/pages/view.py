@@ -5,52 +5,32 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta, tzinfo
+from datetime import datetime, tzinfo
 from enum import StrEnum
 
-from bot.web.pages.forms import NOTHING, Posted, form_fields, shown
+from bot.web.pages.context import ContextRow, rows
+from bot.web.pages.ended_record import EndView, GivenView, end_view, given_answers
+from bot.web.pages.forms import NOTHING, Posted, form_fields
+from bot.web.pages.kept_words import TypedWords, kept_words
+from bot.web.pages.markdown import Prose, prose, title_of
+from bot.web.pages.moments import Moment, Reader
+from bot.web.pages.notice_timeline import TimelineStep, steps
+from bot.web.pages.person_names import PersonNames, with_names
 from bot.web.pages.urls import question_place
 from core.domain import earlier_answers
 from core.domain.action import HIDDEN, ShownAction, hides
 from core.domain.clarification import MOST
 from core.domain.forms import Field
-from core.domain.notice import Ending, Notice, NoticeChoice, NoticeLinks, build_ending, build_notice
-from core.domain.people import Person
-from core.domain.quorum import answer_of, is_shared
+from core.domain.notice import Notice, NoticeChoice, NoticeLinks, build_notice
+from core.domain.people import canonical
+from core.domain.quorum import answer_of
 from core.domain.short_messages import recorded_partly
 from core.domain.signature_lines import SignatureOffer
-from core.domain.suspension import Ended, ResponseType, Sight, Status, Suspension
-from core.domain.wire import instant
-from core.domain.wording import AgentTold, evidence, span, told_at, told_host, told_status
+from core.domain.suspension import ResponseType, Sight, Suspension
+from core.domain.wording import AgentTold, needed, so_far
+from core.engine.notice_progress import NoticeProgress
 
-_MINUTE = timedelta(minutes=1)
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """An instant beside ``now``: ``iso`` for machines, ``told`` and ``span`` for people. ``is_local``: it is in the
-    reader's zone of the directory, and their browser leaves it so."""
-
-    iso: str
-    told: str
-    is_local: bool
-    span: str
-    is_past: bool
-    is_soon: bool
-
-
-def moment(at: datetime, now: datetime, zone: tzinfo | None = None) -> Moment:
-    """``span`` is the distance either way; "soon" is less than a quarter of an hour ahead."""
-    ahead = at - now
-    return Moment(
-        iso=instant(at),
-        told=told_at(at, zone),
-        is_local=zone is not None,
-        span=span(abs(ahead)),
-        is_past=ahead <= timedelta(),
-        is_soon=timedelta() < ahead < 15 * _MINUTE,
-    )
-
+NOTHING_SENT = NoticeProgress()
 
 _MAY_NOT = {
     "self_response_forbidden": "You can read this question, but not answer it: it was asked by you, or for you.",
@@ -135,43 +115,6 @@ class ClaimView:
 
 
 @dataclass(frozen=True, slots=True)
-class ReportView:
-    """The agent's report of its action. ``url`` is shown by its ``host``."""
-
-    status: str
-    heading: str
-    text: str | None
-    url: str | None
-    host: str | None
-    at: Moment
-
-
-@dataclass(frozen=True, slots=True)
-class EndView:
-    """``is_mine``: the reader is the one who answered."""
-
-    ending: Ending
-    at: Moment
-    is_mine: bool
-    reason: str | None
-    value: str
-    """The answer itself, in full."""
-    evidence: tuple[str, ...]
-    """By what each answer can be found where it was given."""
-    report: ReportView | None
-
-    @property
-    def is_done(self) -> bool:
-        """Whether the agent knows, as far as we can ensure it."""
-        return self.ending.told in {AgentTold.TOLD, AgentTold.ASKS}
-
-    @property
-    def is_lost(self) -> bool:
-        """Whether the agent does not know, and will not by itself."""
-        return self.ending.told is not None and self.ending.told.never
-
-
-@dataclass(frozen=True, slots=True)
 class SignatureView:
     """The lines around a reply that this person may call their signature. ``mark`` says which lines they saw;
     ``answer`` is the choice that the same press may confirm."""
@@ -184,18 +127,24 @@ class SignatureView:
 
 @dataclass(frozen=True, slots=True)
 class QuestionView:
-    """``context`` holds names and texts; ``may_not`` says why this person has no form, ``recorded`` that they have
-    answered and others have to as well; ``silence_until`` is the time in the notice's sentence about silence;
-    ``others`` are people to whom this person can hand the question over."""
+    """``title`` is the first line of the question and ``prose`` the rest; ``context`` its rows. ``may_not`` says why
+    this person has no form, ``recorded`` that they have answered and others have to as well; ``silence_until`` is the
+    time in the notice's sentence about silence; ``others`` are the names of people to whom this person can hand the
+    question over; ``steps`` say who is asked and when; ``paused_at`` is since when no notice goes out; ``kept`` is what
+    they had typed, if it was not taken and there is no form to keep it."""
 
     notice: Notice
+    title: str
+    prose: Prose
     place: str
     identity: str
     state: State
     asked: Moment
     deadline: Moment | None
     silence_until: Moment | None
-    context: tuple[tuple[str, str], ...]
+    context: tuple[ContextRow, ...]
+    more_context: tuple[ContextRow, ...]
+    notes: tuple[str, ...]
     action: ActionView | None
     earlier_heading: str
     earlier: tuple[EarlierView, ...]
@@ -206,7 +155,14 @@ class QuestionView:
     may_not: str | None
     recorded: str | None
     may_ask_back: bool
-    others: tuple[Person, ...]
+    others: tuple[str, ...]
+    steps: tuple[TimelineStep, ...]
+    paused_at: Moment | None
+    given: tuple[GivenView, ...]
+    """Who has answered so far, if several have to."""
+    needed: int
+    needed_told: str
+    kept: tuple[TypedWords, ...]
     hidden: Hidden
     may_approve: bool
     """Whether anything but a negative choice is taken here."""
@@ -232,48 +188,66 @@ def view_question(
     now: datetime,
     *,
     place: str,
+    names: PersonNames,
     refusal: str | None = None,
     attempted: Attempted | None = None,
-    others: Sequence[Person] = (),
+    others: Sequence[str] = (),
     zone: tzinfo | None = None,
+    progress: NoticeProgress = NOTHING_SENT,
     sight: Sight = Sight.REVEALED,
     hidden: Hidden = Hidden.NOTHING,
     told: AgentTold | None = None,
     offer: SignatureOffer | None = None,
 ) -> QuestionView:
     """``refusal`` is the code why ``identity`` may not answer, ``None`` if they may. ``zone`` is the reader's, if
-    the directory knows it; ``sight`` is how much this page can show, ``told`` whether the agent knows the end;
-    ``offer`` are lines that they may call their signature."""
-    ask = suspension.ask
+    the directory knows it; ``names`` are people's, for that reader. ``sight`` is how much this page can show, ``told``
+    whether the agent knows the end, ``progress`` what has become of the notices; ``offer`` are lines that they may
+    call their signature."""
+    ask, reader = suspension.ask, Reader(now, names, zone)
     is_form = ask.response_type is ResponseType.FORM
-    notice = build_notice(suspension, suspension.attempt, NoticeLinks(shared=place), identity, zone)
+    named = with_names(suspension, names)
+    notice = build_notice(named, suspension.attempt, NoticeLinks(shared=place), identity, zone)
     may_approve = not suspension.to_reveal or sight is Sight.REVEALED
     has_answered = answer_of(suspension, identity) is not None
+    state, attempted = state_of(suspension, now), attempted or Attempted()
+    has_form = state is State.OPEN and refusal is None
+    title, rest = title_of(ask.question)
+    context, more_context = rows(ask.context)
     return QuestionView(
         notice=notice,
+        title=title,
+        prose=prose(rest),
         place=place,
         identity=identity,
-        state=state_of(suspension, now),
-        asked=moment(ask.suspended_at, now, zone),
-        deadline=None if suspension.expires_at is None else moment(suspension.expires_at, now, zone),
-        silence_until=_silence_until(suspension, now, zone),
-        context=tuple((name, shown(value)) for name, value in ask.context.items()),
+        state=state,
+        asked=reader.moment(ask.suspended_at),
+        deadline=None if suspension.expires_at is None else reader.moment(suspension.expires_at),
+        silence_until=_silence_until(suspension, reader),
+        context=context,
+        more_context=more_context,
+        notes=tuple(note for note in notice.notes if note != so_far(named)),
         action=None if notice.action is None else action_view(notice.action),
         earlier_heading=earlier_answers.HEADING,
         earlier=tuple(
-            EarlierView(one.by, one.told, moment(one.at, now, zone), one.ref, one.reason) for one in notice.earlier
+            EarlierView(one.by, one.told, reader.moment(one.at), one.ref, one.reason) for one in notice.earlier
         ),
         fields=form_fields(ask.form_schema, ask.context) if is_form else (),
-        attempted=attempted or Attempted(),
-        claim=_claim(suspension, identity, now, zone),
-        end=_end(suspension, identity, now, zone, told),
+        attempted=attempted,
+        claim=_claim(suspension, reader),
+        end=end_view(suspension, named, progress, reader, told, shows_accounts=sight is Sight.REVEALED),
         may_not=None if refusal is None else _MAY_NOT.get(refusal, "You can't answer this question."),
         may_ask_back=suspension.asks_back is None and len(suspension.clarifications) < MOST,
-        others=() if _is_held(suspension, identity, now) else tuple(others),
+        others=() if _is_held(suspension, reader) else tuple(others),
+        steps=steps(suspension, progress, reader),
+        paused_at=None if progress.pause is None else reader.moment(progress.pause.at),
+        given=given_answers(suspension, reader) if suspension.is_open else (),
+        needed=ask.answers_required,
+        needed_told=needed(named),
+        kept=() if has_form else kept_words(ask, attempted.posted),
         hidden=hidden,
         may_approve=may_approve,
         question_page=question_place(ask.ref),
-        recorded=recorded_partly(suspension, identity) if has_answered else None,
+        recorded=recorded_partly(named, canonical(names.text(identity))) if has_answered else None,
         signature=None if offer is None else _signature(offer, notice, has_answered, may_approve),
     )
 
@@ -299,41 +273,19 @@ def state_of(suspension: Suspension, now: datetime) -> State:
     return State.OVERDUE if expires_at is not None and now >= expires_at else State.OPEN
 
 
-def _silence_until(suspension: Suspension, now: datetime, zone: tzinfo | None) -> Moment | None:
+def _silence_until(suspension: Suspension, reader: Reader) -> Moment | None:
     until = suspension.expires_at if suspension.asks_back is None else suspension.asks_back.until
-    return None if until is None else moment(until, now, zone)
+    return None if until is None else reader.moment(until)
 
 
-def _is_held(suspension: Suspension, identity: str, now: datetime) -> bool:
+def _is_held(suspension: Suspension, reader: Reader) -> bool:
     """Whether another person is on it."""
-    claim = _claim(suspension, identity, now)
+    claim = _claim(suspension, reader)
     return claim is not None and not claim.is_mine
 
 
-def _claim(suspension: Suspension, identity: str, now: datetime, zone: tzinfo | None = None) -> ClaimView | None:
+def _claim(suspension: Suspension, reader: Reader) -> ClaimView | None:
     claim = suspension.claim
-    if claim is None or claim.until <= now or not suspension.is_open:
+    if claim is None or claim.until <= reader.now or not suspension.is_open:
         return None
-    return ClaimView(claim.by, moment(claim.until, now, zone), claim.by == identity)
-
-
-def _end(
-    suspension: Suspension, identity: str, now: datetime, zone: tzinfo | None, told: AgentTold | None
-) -> EndView | None:
-    ended = suspension.ended
-    if ended is None:
-        return None
-    ending = build_ending(suspension, zone=zone, told=told)
-    is_mine = suspension.status is Status.RESPONDED and ended.by == identity and not is_shared(suspension)
-    in_full = shown(ended.value) if isinstance(ended.value, dict | list) else ending.answer
-    at, report = moment(ended.at, now, zone), _report(ended, now, zone)
-    return EndView(ending, at, is_mine, ended.reason, in_full or "", evidence(suspension), report)
-
-
-def _report(ended: Ended, now: datetime, zone: tzinfo | None) -> ReportView | None:
-    report = ended.reported
-    if report is None:
-        return None
-    host = None if report.url is None else told_host(report.url)
-    at = moment(report.at, now, zone)
-    return ReportView(report.status.value, told_status(report), report.text, report.url, host, at)
+    return ClaimView(reader.names.text(claim.by), reader.moment(claim.until), claim.by == reader.names.reader)

@@ -28,6 +28,7 @@ from core.domain.suspension import (
     Cut,
     EarlierAnswer,
     Ended,
+    PartialAnswer,
     Suspension,
     UndoableAnswer,
 )
@@ -105,9 +106,7 @@ class Redaction:
             in_part=in_part,
             to_reveal=to_reveal,
             ended=self._ended(suspension),
-            answers=tuple(
-                replace(one, value=self._value(one.value, suspension.ask.choices)) for one in suspension.answers
-            ),
+            answers=tuple(self._answer(one, suspension.ask.choices) for one in suspension.answers),
             undoable=self._undoable(suspension),
             clarifications=tuple(self._clarification(one) for one in suspension.clarifications),
             earlier=tuple(map(self._earlier, suspension.earlier)),
@@ -196,6 +195,10 @@ class Redaction:
             return None
         value = self._value(given.value, suspension.ask.choices)
         return replace(given, value=value, reason=given.reason and self.finder.text(given.reason))
+
+    def _answer(self, given: PartialAnswer, choices: tuple[Choice, ...]) -> PartialAnswer:
+        reason = given.reason and self.finder.text(given.reason)
+        return replace(given, value=self._value(given.value, choices), reason=reason)
 
     def _report(self, report: ActionReport) -> ActionReport:
         """An address that holds something hidden is left out: without it, it leads nowhere."""

@@ -25,6 +25,8 @@ class Approval(BaseModel):
     approved: bool | None = None
 
 
+OTHERS = ["Bob", "Carol", "Olga"]
+"""To whom Alice may hand a question over, each a button."""
 TEXT, FORM = {"response_type": ResponseType.TEXT}, {"response_type": ResponseType.FORM}
 
 
@@ -53,7 +55,8 @@ async def test_the_page_tells_what_is_asked_and_what_silence_means(world: World)
         "asked by refund-agent",
         "amount 499.99",
         "paid Yes",
-        '"sku": "A-1"',
+        "items 1 sku A-1",
+        "order 12345",
         "Approve refund To the card it was paid with.",
         "Deny refund",
         "If nobody answers by 2026-03-24 04:00 UTC, the agent goes on with “Deny refund”.",
@@ -61,7 +64,7 @@ async def test_the_page_tells_what_is_asked_and_what_silence_means(world: World)
         f"Answering as {ALICE}",
     ):
         assert words in page.text
-    assert page.buttons == ["Send answer", "Ask the agent", "Hand over", "I’m on it"]
+    assert page.buttons == ["Send answer", "Ask the agent", *OTHERS, "I’m on it"]
 
 
 async def test_a_choice_sent_from_the_page_is_the_answer(world: World) -> None:
@@ -211,7 +214,7 @@ async def test_whoever_is_second_learns_who_was_first(world: World) -> None:
     page = await browser.submit(choice="0")
     assert page.status == 409
     assert "Your answer was not recorded" in page.text
-    assert f"Answered: Deny refund by {BOB} via Slack, 2026-03-24 03:00 UTC" in page.text
+    assert "Answered: Deny refund by Bob via Slack, 2026-03-24 03:00 UTC" in page.text
     assert await recorded(world, asked) == ("deny", BOB, "slack", None)
 
 
@@ -231,7 +234,7 @@ async def test_somebody_who_opens_the_link_later_learns_how_it_ended(world: Worl
     asked = await world.ask()
     await answer(world, asked, BOB, "approve", "email")
     page = await world.browser().get(await world.link_of(ALICE))
-    assert f"Answered: Approve refund by {BOB} via e-mail" in page.text
+    assert "Answered: Approve refund by Bob via e-mail" in page.text
     assert "Refund order 12345?" in page.text
     assert page.forms == []
 
@@ -317,11 +320,11 @@ async def test_others_see_who_is_on_it_and_may_still_answer(world: World) -> Non
     await world.engine.claim(asked.id, Actor(ALICE), "slack")
     browser = world.browser()
     page = await browser.get(await world.link_of(BOB))
-    assert f"{ALICE} is on it until 2026-03-24 03:30 UTC" in page.text
+    assert "Alice is on it until 2026-03-24 03:30 UTC" in page.text
     assert page.buttons == ["Send answer", "Ask the agent"]
     page = await browser.submit(do="claim")
     assert page.status == 409
-    assert f"{ALICE} is on it." in page.text
+    assert "Alice is on it." in page.text
     await browser.submit(do="answer", choice="1")
     assert (await recorded(world, asked))[:2] == ("deny", BOB)
 
@@ -331,9 +334,9 @@ async def test_a_claim_is_given_back(world: World) -> None:
     browser = world.browser()
     await browser.get(await world.link_of(ALICE))
     page = await browser.submit(do="claim")
-    assert page.buttons == ["Send answer", "Ask the agent", "Hand over", "Give it back"]
+    assert page.buttons == ["Send answer", "Ask the agent", *OTHERS, "Give it back"]
     page = await browser.submit(do="release")
-    assert page.buttons == ["Send answer", "Ask the agent", "Hand over", "I’m on it"]
+    assert page.buttons == ["Send answer", "Ask the agent", *OTHERS, "I’m on it"]
     assert (await world.fresh(asked)).claim is None
     page = await browser.submit(do="release")
     assert page.status == 409
@@ -387,12 +390,12 @@ async def test_whoever_misses_something_asks_the_agent_back_and_sees_what_it_say
     await browser.get(link)
     page = await browser.submit(do="clarify", clarify="  Which card?  ")
     assert (page.status, page.path) == (200, link)
-    assert "alice@example.com has asked the agent: Which card?" in page.text
+    assert "Alice has asked the agent: Which card?" in page.text
     assert (
         "Reminders and the deadline wait while the agent is asked back, until 2026-03-24 04:00 UTC at the latest."
         in page.text
     )
-    assert page.buttons == ["Send answer", "Hand over", "I’m on it"], "one question at a time"
+    assert page.buttons == ["Send answer", *OTHERS, "I’m on it"], "one question at a time"
     assert await recorded(world, asked) is None
 
     agent = Actor("refund-agent", key="refund-agent")
@@ -419,8 +422,8 @@ async def test_two_who_ask_back_at_once_are_told_of_each_other(world: World) -> 
     await world.service.services.asking.collaboration.clarify(asked.id, Actor(BOB), "Why?")
     page = await browser.submit(do="clarify", clarify="Which card?")
     assert page.status == 409
-    assert "bob@example.com has asked the agent back already." in page.text
-    assert "bob@example.com has asked the agent: Why?" in page.text
+    assert "Bob has asked the agent back already." in page.text
+    assert "Bob has asked the agent: Why?" in page.text
 
 
 async def test_the_evidence_of_somebody_signed_in_is_their_session_which_signs_nobody_in(world: World) -> None:
@@ -432,5 +435,5 @@ async def test_the_evidence_of_somebody_signed_in_is_their_session_which_signs_n
     assert ended.via is not None
     assert (ended.via.channel, ended.via.account) == ("web", ALICE)
     assert re.fullmatch("[0-9a-f]{16}", ended.via.session or "")
-    assert f"{ALICE}: by web, account {ALICE}, session {ended.via.session}" in page.text
+    assert f"Alice: by web, account {ALICE}, session {ended.via.session}" in page.text
     assert not any(str(ended.via.session) in cookie for cookie in browser.client.cookies.values())

@@ -19,7 +19,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
 
 
 def offered(page: Page) -> bool:
-    return "Hand over" in page.buttons
+    return "Carol" in page.buttons
 
 
 @pytest.mark.parametrize("by_link", [True, False], ids=["a", "q"])
@@ -27,7 +27,7 @@ async def test_a_question_is_handed_over_to_a_person_who_is_asked_at_once(world:
     asked = await world.ask()
     browser = world.browser() if by_link else await world.signed_in(ALICE)
     await browser.get(await world.link_of(ALICE) if by_link else f"/q/{asked.ask.ref}")
-    page = await browser.submit(do="assign", to=CAROL)
+    page = await browser.submit(do="assign Carol")
     assert page.status == 200
     assert "Handed over to Carol, who is asked now. You can still answer." in page.text
     assert (await world.fresh(asked)).assigned_to == CAROL
@@ -41,25 +41,25 @@ async def test_only_whoever_can_be_asked_is_on_the_list(world: World) -> None:
     asked = await world.ask(on_behalf_of=CAROL, answers_required=2)
     await world.engine.respond(GivenAnswer(asked.id, Actor(BOB), "slack", "approve"))
     page = await world.browser().get(await world.link_of(ALICE))
-    for person in (ALICE, BOB, CAROL):
-        assert f'<option value="{person}"' not in page.html
+    assert [button for button in page.buttons if button in {"Alice", "Bob", "Carol", "Olga"}] == ["Olga"]
 
 
-@pytest.mark.parametrize("to", ["", "eve@elsewhere.example", "group:finance", ALICE, "nobody"])
+@pytest.mark.parametrize("to", ["", " ", " Eve", " group:finance", " Alice", f" {CAROL}", " carol"])
 async def test_nobody_but_who_is_listed_is_taken_and_nothing_typed_is_lost(world: World, to: str) -> None:
     asked, browser = await world.ask(), world.browser()
     await browser.get(await world.link_of(ALICE))
-    page = await browser.submit(do="assign", to=to, reason="Because.")
+    page = await browser.submit(do=f"assign{to}", reason="Because.")
     assert (page.status, page.value("reason")) == (422, "Because.")
     assert "Choose somebody from the list." in page.text
     assert 'aria-describedby="to-hint to-problem"' in page.html
+    assert CAROL not in page.html, "nobody learns an address from it"
     assert (await world.fresh(asked)).assigned == ()
 
 
 async def test_without_the_form_token_nothing_is_handed_over(world: World) -> None:
     asked, browser = await world.ask(), world.browser()
     page = await browser.get(await world.link_of(ALICE))
-    forged = await browser.post(page.form.action, {"do": "assign", "to": CAROL})
+    forged = await browser.post(page.form.action, {"do": "assign Carol"})
     assert forged.status == 403
     assert (await world.fresh(asked)).assigned == ()
 
@@ -68,9 +68,9 @@ async def test_what_somebody_else_is_on_is_not_handed_over(world: World) -> None
     asked, browser = await world.ask(), world.browser()
     await browser.get(await world.link_of(ALICE))
     await world.engine.claim(asked.id, Actor(BOB), "slack")
-    page = await browser.submit(do="assign", to=CAROL)
+    page = await browser.submit(do="assign Carol")
     assert (page.status, offered(page)) == (409, False)
-    assert f"{BOB} is on it" in page.text
+    assert "Bob is on it" in page.text
     assert (await world.fresh(asked)).assigned == ()
 
 
@@ -78,7 +78,7 @@ async def test_what_has_ended_is_not_handed_over(world: World) -> None:
     asked, browser = await world.ask(), world.browser()
     await browser.get(await world.link_of(ALICE))
     await world.engine.respond(GivenAnswer(asked.id, Actor(BOB), "slack", "approve"))
-    page = await browser.submit(do="assign", to=CAROL)
+    page = await browser.submit(do="assign Carol")
     assert page.status == 409
     assert "It was not handed over: the question had already ended." in page.text
 

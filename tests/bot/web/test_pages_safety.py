@@ -206,7 +206,7 @@ async def test_what_an_agent_writes_is_text_and_nothing_else(world: World) -> No
     shown.append(await browser.submit(choice="0", reason=NASTY))
     for page in shown:
         assert NASTY in page.text
-        assert page.html.count("<script") == 1
+        assert page.html.count("<script") == page.html.count('<script src="/static/')
         assert not any("evil" in link for link in page.links)
         assert "11011" not in page.text  # 7 × 1573; no ref has a 0 or a 1
 
@@ -216,7 +216,7 @@ async def test_what_a_person_types_comes_back_as_text(world: World) -> None:
     browser = world.browser()
     await browser.get(await world.link_of(ALICE))
     page = await browser.submit(do="claim", answer="</textarea><script>alert(1)</script>")
-    assert page.html.count("<script") == 1
+    assert page.html.count("<script") == page.html.count('<script src="/static/')
     assert page.value("answer") == "</textarea><script>alert(1)</script>"
 
 

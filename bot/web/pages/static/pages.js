@@ -19,8 +19,10 @@ function tellHere(time) {
   const day = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
   const named = new Intl.DateTimeFormat("en-GB", { timeZoneName: "short" }).formatToParts(at);
   const zone = named.find((part) => part.type === "timeZoneName").value;
+  const clock = `${two(at.getHours())}:${two(at.getMinutes())}`;
+  const near = Math.abs(at - Date.now()) < 43200000 || at.toDateString() === new Date().toDateString();
   time.title = time.textContent;
-  time.textContent = `${day} ${two(at.getHours())}:${two(at.getMinutes())} ${zone}`;
+  time.textContent = !("clock" in time.dataset) ? `${day} ${clock} ${zone}` : near ? clock : `${day} ${clock}`;
 }
 
 // While somebody looks at it, and is at none of its links.
