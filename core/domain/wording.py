@@ -155,16 +155,6 @@ def _undoable(suspension: Suspension) -> tuple[str, ...]:
     return () if undoable is None else (f"{undoable.by} has answered, and can undo it for a moment.",)
 
 
-def evidence(suspension: Suspension) -> tuple[str, ...]:
-    """Where to find each answer to an ended question, a line each."""
-    ended = suspension.ended
-    if suspension.answers:
-        found = [(one.by, one.via) for one in suspension.answers]
-    else:
-        found = [] if ended is None or ended.by is None else [(ended.by, ended.via)]
-    return tuple(f"{by}: {told_via(via)}" for by, via in found if via is not None)
-
-
 def told_via(via: Via) -> str:
     """``by slack, account T0TEAM/U0ALICE, message C0OPS/1732.01, delivery 5f0c…``: the known parts of it."""
     named = (

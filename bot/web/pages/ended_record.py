@@ -15,8 +15,8 @@ from bot.web.pages.reasons import told_reason
 from core.domain import quorum
 from core.domain.channels import called
 from core.domain.notice import Ending, build_ending
-from core.domain.suspension import Ended, PartialAnswer, Status, Suspension
-from core.domain.wording import AgentTold, evidence, shown_value, told_host, told_status
+from core.domain.suspension import Ended, PartialAnswer, Status, Suspension, Via
+from core.domain.wording import AgentTold, shown_value, told_host, told_status, told_via
 from core.engine.notice_progress import NoticeProgress
 from core.store.outbox import RowKind, RowStatus
 from core.store.sent_rows import SentRow
@@ -128,14 +128,13 @@ def end_view(
         ended.reason,
         in_full or "",
         given_answers(suspension, reader),
-        tuple(_record(suspension, named, progress, reader, shows_accounts=shows_accounts)),
+        tuple(_record(suspension, progress, reader, shows_accounts=shows_accounts)),
         _report(ended, reader),
     )
 
 
 def _record(
     suspension: Suspension,
-    named: Suspension,
     progress: NoticeProgress,
     reader: Reader,
     *,
@@ -147,13 +146,22 @@ def _record(
     if ask.on_behalf_of is not None:
         yield RecordLine("On behalf of", by=reader.names.of(ask.on_behalf_of))
     yield RecordLine("Ended", _HOW[suspension.status], reader.moment(ended.at))
-    if shows_accounts:
-        for line in evidence(named):
-            yield RecordLine("Evidence", line)
+    for by, via in _given_by(suspension):
+        if shows_accounts or by == reader.names.reader:
+            yield RecordLine("Evidence", f"{reader.names.text(by)}: {told_via(via)}")
     if ask.action_digest is not None:
         yield RecordLine("Action", code=ask.action_digest)
         yield from _receipt(suspension, progress, reader)
     yield from _callbacks(suspension, progress.rows, reader)
+
+
+def _given_by(suspension: Suspension) -> Iterator[tuple[str, Via]]:
+    """Each answer's author, and where it can be found."""
+    ended = suspension.ended
+    given: Sequence[PartialAnswer | Ended] = suspension.answers or (() if ended is None else (ended,))
+    for one in given:
+        if one.by is not None and one.via is not None:
+            yield one.by, one.via
 
 
 _HOW = {

@@ -73,6 +73,7 @@ def with_names(suspension: Suspension, names: PersonNames) -> Suspension:
         ask=replace(suspension.ask, created_by=name(suspension.ask.created_by)),
         claim=claim and replace(claim, by=name(claim.by)),
         ended=suspension.ended and _ended(suspension.ended, names),
+        undoable=suspension.undoable and replace(suspension.undoable, by=name(suspension.undoable.by)),
         answers=tuple(replace(one, by=name(one.by)) for one in suspension.answers),
         assigned=tuple(replace(one, to=name(one.to), by=name(one.by)) for one in suspension.assigned),
         clarifications=tuple(replace(one, by=name(one.by)) for one in suspension.clarifications),

@@ -213,7 +213,7 @@ async def test_later_notices_and_pages_show_question_and_answer(world: World) ->
     await clarify(world, asked, question="Which <account>?")
     async with httpx.AsyncClient(timeout=30) as browser:
         page = (await browser.get(bob)).text
-        assert "alice@example.com has asked the agent: Which &lt;account&gt;?" in page
+        assert "Alice has asked the agent: Which &lt;account&gt;?" in page
         assert "Reminders and the deadline wait" in page
         await say(world, asked, "The <shared> one.")
         assert "The agent: The &lt;shared&gt; one." in (await browser.get(bob)).text

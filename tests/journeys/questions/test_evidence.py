@@ -69,7 +69,7 @@ async def test_a_link_names_whom_it_was_made_for_and_the_mail_that_it_was_in(wor
         data = {"form_token": token[1], "do": "answer", "choice": "0"}
         shown = (await browser.post(world.url + link[0], data=data)).text
     assert await evidence(world, asked) == {"channel": "web", "account": ALICE, "delivery_id": sent}
-    assert f"{ALICE}: by web, account {ALICE}, delivery {sent}" in shown
+    assert f"Alice: by web, account {ALICE}, delivery {sent}" in shown
     assert link[0].removeprefix("/a/") not in str(await world.timeline(asked)), "no token is evidence"
 
 

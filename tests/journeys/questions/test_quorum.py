@@ -408,9 +408,12 @@ async def test_the_answer_page_says_what_is_needed_and_lets_one_change_it(any_wo
         assert "Recorded: “Approve refund”." in (await send(browser, alice, "0")).text
     async with httpx.AsyncClient(follow_redirects=True, timeout=30) as browser:
         shown = (await browser.get(bob)).text
-        assert "So far: alice@example.com." in shown
+        assert "Answers so far: 1<" in shown
+        assert "2 people have to give the same answer" in shown
+        assert "<bdi>Alice</bdi> <span" in shown
+        assert "Approve refund by" not in shown, "what she has said is for the end"
         assert "Change my answer" not in shown
-        assert f"<bdi>{ALICE} and {BOB}</bdi> via web" in (await send(browser, bob, "0")).text
+        assert "<bdi>Alice and Bob</bdi> via web" in (await send(browser, bob, "0")).text
     assert (await world.told(asked))["data"]["metadata"]["responders"] == [ALICE, BOB]
 
 
