@@ -52,7 +52,11 @@ NOTES = 600
 EARLIER = 1_000
 """Of answers to earlier questions about the same action; three lines of three texts."""
 ANSWER = 300
-SENTENCE = 2_600
+SENTENCE = 1_500
+ENDED_ACTION = 600
+ENDED_VALUE = 100
+"""Of the context, beside the end of its question."""
+REASON = 500
 REPORT = 2_600
 REPORT_IN_BRIEF = 300
 CONFIRM_LABEL = 60

@@ -138,6 +138,14 @@ def action_texts(notice: Notice, most: int) -> list[str]:
     return [_heading(notice.action, text), _AROUND.format(text), *more]
 
 
+def ended_action(action: ShownAction) -> list[str]:
+    """The action of a question that has ended: what was asked about."""
+    most = limits.ENDED_ACTION
+    text = escaped(code(action, most), most)
+    more = [limits.MORE] if width(escaped(code(action, most))) > most else []
+    return [f"*The action* (sha256 {escaped(action.digest)})", _AROUND.format(text), *more]
+
+
 def whole_action(action: ShownAction) -> list[str]:
     """The whole action, escaped: the heading and as many code blocks as needed, each for its own section."""
     text = escaped(code(action))

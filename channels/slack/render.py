@@ -23,6 +23,7 @@ from channels.slack.mrkdwn import (
     action_is_cut,
     clipped,
     code,
+    ended_action,
     escaped,
     in_bytes,
     mrkdwn,
@@ -316,7 +317,7 @@ def _link(url: str) -> str:
 
 
 def render_ending(ending: Ending) -> Rendered:
-    """The final message: what was asked and how it ended, without buttons.
+    """The final message: what was asked, with what will run, and how it ended and why; without buttons.
 
     The block ids differ from the question's, as Slack asks of an updated message
     (https://docs.slack.dev/reference/block-kit/blocks/section-block).
@@ -328,12 +329,39 @@ def render_ending(ending: Ending) -> Rendered:
     blocks: list[Block] = [
         {"type": "section", "block_id": "ended:question", "text": mrkdwn(question), "expand": True},
         {"type": "section", "block_id": "ended:how", "text": mrkdwn(f"{mark} {sentence}"), "expand": True},
+        *_reason_blocks(ending.reason),
         *_report_blocks(ending.report),
-        {"type": "context", "block_id": "ended:ref", "elements": [mrkdwn(escaped(ending.ref, 64))]},
+        *_asked_blocks(ending),
+        {"type": "context", "block_id": "ended:ref", "elements": [mrkdwn(_ended_footer(ending))]},
     ]
     plain = escaped(ending.question, limits.PLAIN_QUESTION)
     last = sentence if ending.report is None else f"{sentence}\n{_told(ending.report, limits.REPORT_IN_BRIEF)}"
     return Rendered(_ending_with(plain, in_bytes(last, limits.SENTENCE)), tuple(blocks))
+
+
+def _reason_blocks(reason: str | None) -> list[Block]:
+    if not reason:
+        return []
+    said = f"*Reason*\n{escaped(reason, limits.REASON, limits.MORE)}"
+    return [{"type": "section", "block_id": "ended:reason", "text": mrkdwn(said), "expand": True}]
+
+
+def _asked_blocks(ending: Ending) -> list[Block]:
+    """What people decided by, shorter than in the question."""
+    blocks: list[Block] = []
+    items = list(ending.context.items())[: limits.SECTION_FIELDS]
+    if items:
+        fields = [_field(key, value, limits.ENDED_VALUE) for key, value in items]
+        blocks.append({"type": "section", "block_id": "ended:context", "fields": fields})
+    if ending.action is not None:
+        said = "\n".join(ended_action(ending.action))
+        blocks.append({"type": "section", "block_id": "ended:action", "text": mrkdwn(said), "expand": True})
+    return blocks
+
+
+def _ended_footer(ending: Ending) -> str:
+    asked = f"{ending.ref} · asked by {ending.asked_by}" if ending.asked_by else ending.ref
+    return escaped(one_line(asked), limits.FOOTER)
 
 
 def _report_blocks(report: ActionReport | None) -> list[Block]:
@@ -381,9 +409,9 @@ def context_blocks(notice: Notice) -> list[Block]:
     return blocks
 
 
-def _field(key: str, value: JsonValue) -> Block:
+def _field(key: str, value: JsonValue, most: int = limits.CONTEXT_VALUE) -> Block:
     name = escaped(one_line(key), limits.CONTEXT_KEY, limits.MORE)
-    return mrkdwn(f"*{name}*\n{escaped(shown(value), limits.CONTEXT_VALUE, limits.MORE)}")
+    return mrkdwn(f"*{name}*\n{escaped(shown(value), most, limits.MORE)}")
 
 
 def earlier_blocks(notice: Notice) -> list[Block]:

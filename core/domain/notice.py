@@ -8,7 +8,7 @@ Source: RFC-0026 §4.5.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from enum import Enum, StrEnum, auto
 from typing import Any
@@ -166,7 +166,8 @@ class Ending:
 
     ``answer`` is the label (or the text) to show, ``None`` if nobody answered; ``continued_with`` is the agent's value
     after silence. ``given`` of the ``needed`` answers had come by then. ``zone`` is the reader's, if any; ``told`` says
-    whether the agent knows, if known. ``report`` is the agent's report of the result.
+    whether the agent knows, if known. ``report`` is the agent's report of the result. ``asked_by``, ``context`` and
+    ``action`` are the question's, ``reason`` is the words of whoever ended it.
     """
 
     ref: str
@@ -183,6 +184,10 @@ class Ending:
     zone: tzinfo | None = None
     told: AgentTold | None = None
     report: ActionReport | None = None
+    reason: str | None = None
+    asked_by: str = ""
+    context: Mapping[str, JsonValue] = field(default_factory=dict)
+    action: ShownAction | None = None
 
     @property
     def sentence(self) -> str:
@@ -419,4 +424,8 @@ def build_ending(
         zone=zone,
         told=told,
         report=ended.reported,
+        reason=ended.reason,
+        asked_by=suspension.ask.created_by,
+        context=suspension.ask.context,
+        action=shown_action(suspension.ask.action, suspension.ask.action_digest),
     )

@@ -65,7 +65,8 @@ def ended_message(shown: Suspension, told: AgentTold, zone: tzinfo | None = None
     ending = build_ending(shown, zone=zone, told=told)
     brief = replace(ending, answer=_in_brief(ending.answer), continued_with=_in_brief(ending.continued_with))
     over = "" if shown.status is Status.CANCELLED else f" {NOTHING_TO_ANSWER}"  # a cancellation says so itself
-    return about(shown, Purpose.ENDED, f"{brief.sentence}{over} {brief.agent}")
+    reason = "" if not ending.reason else f"\n\nReason: {in_brief(ending.reason)}"
+    return about(shown, Purpose.ENDED, f"{brief.sentence}{over} {brief.agent}{reason}")
 
 
 def untold_message(shown: Suspension, told: AgentTold) -> Message:

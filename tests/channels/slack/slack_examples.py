@@ -155,10 +155,15 @@ def notices(draw: st.DrawFn) -> Notice:
 
 @st.composite
 def endings(draw: st.DrawFn) -> Ending:
+    asked = draw(notices())
     return an_ending(
         question=draw(words),
         resolution=draw(st.sampled_from([Status.RESPONDED, Status.EXPIRED, Status.CANCELLED])),
         answer=draw(maybe_words),
         by=draw(words)[:300],
         continued_with=draw(maybe_words),
+        reason=draw(maybe_words),
+        asked_by=draw(words)[:300],
+        context=asked.context,
+        action=asked.action,
     )

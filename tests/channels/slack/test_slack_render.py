@@ -177,6 +177,15 @@ def test_an_ending_leaves_nothing_to_press_and_new_block_ids() -> None:
     assert "Answered “Approve refund” by alice@example.com via Slack, 2026-03-24 09:00 UTC." in told
 
 
+def test_an_ending_keeps_what_people_decided_by_and_why() -> None:
+    action = ShownAction({"tool": "stripe.refund", "amount": 499.99}, "1a2b3c4d")
+    ending = an_ending(reason="too much", asked_by="refund-agent", context={"customer": "Zoe"}, action=action)
+    told = "\n".join(texts(list(render_ending(ending).blocks)))
+    for part in ("*Reason*\ntoo much", "asked by refund-agent", "*customer*\nZoe", "499.99", "sha256 1a2b3c4d"):
+        assert part in told
+    assert "will run" not in told
+
+
 def test_a_long_answer_still_leaves_room_for_who_gave_it() -> None:
     told = "\n".join(texts(list(render_ending(an_ending(answer="because " * 5000)).blocks)))
     assert "by alice@example.com via Slack" in told
