@@ -274,12 +274,14 @@ def _app(section: Slack, inside: Inside, source: Source | None) -> SlackApp:
     from channels.slack.payloads import signer
     from core.database.locks import LockSlots
     from core.delivery import alerts
+    from core.engine.collaboration import Collaboration
 
     around = inside.around
     settings, clock = around.settings, around.clock
     app = build_slack_app(
         inside.engine,
         inside.incoming,
+        Collaboration(inside.engine, inside.engine.permissions, inside.engine.queries, inside.transitions),
         web_client(section.bot_token, section.api_url),
         signing_secret=section.signing_secret,
         sign=signer(around.root.derive("slack")),

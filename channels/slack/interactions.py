@@ -16,7 +16,14 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from channels.slack import render
-from channels.slack.modals import ANSWER_CALLBACK, REASON_CALLBACK
+from channels.slack.modals import (
+    ANSWER_CALLBACK,
+    ASK_BACK_CALLBACK,
+    HAND_OVER_CALLBACK,
+    PERSON_BLOCK,
+    REASON_CALLBACK,
+    TEXT_BLOCK,
+)
 from channels.slack.payloads import Carried, Sign, read, unsealed
 
 Payload = Mapping[str, Any]
@@ -57,6 +64,36 @@ class Chosen:
 @dataclass(frozen=True, slots=True)
 class OnIt:
     """ "I'm on it" was pressed."""
+
+    by: Who
+    ref: str
+    delivery: str
+    reach: Reach
+
+
+@dataclass(frozen=True, slots=True)
+class GivesBack:
+    """ "Give back" was pressed."""
+
+    by: Who
+    ref: str
+    delivery: str
+    reach: Reach
+
+
+@dataclass(frozen=True, slots=True)
+class WantsToAsk:
+    """ "Ask back…" was pressed."""
+
+    by: Who
+    ref: str
+    delivery: str
+    reach: Reach
+
+
+@dataclass(frozen=True, slots=True)
+class WantsToHandOver:
+    """ "Hand over…" was pressed."""
 
     by: Who
     ref: str
@@ -113,13 +150,37 @@ class Submitted:
 
 
 @dataclass(frozen=True, slots=True)
+class AskedAgent:
+    """A question to the agent was submitted."""
+
+    by: Who
+    ref: str
+    delivery: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class HandedOver:
+    """A person was picked to hand the question over ``to``: an e-mail."""
+
+    by: Who
+    ref: str
+    delivery: str
+    to: str
+
+
+@dataclass(frozen=True, slots=True)
 class NotForUs:
     """A payload that is not ours, or that we could not have sent. ``reason`` is a stable code."""
 
     reason: str
 
 
-Action = Chosen | OnIt | TakenBack | WantsModal | WantsPage | LinkFollowed | NotForUs
+Pressed = OnIt | GivesBack | WantsToAsk | WantsToHandOver | TakenBack | WantsModal
+Action = Chosen | Pressed | WantsPage | LinkFollowed | NotForUs
+
+
+Submission = Submitted | AskedAgent | HandedOver
 
 
 def read_body(raw: bytes) -> Payload | None:
@@ -160,13 +221,21 @@ def _pressed(action_id: str, carried: Carried, by: Who, reach: Reach) -> Action:
         return Chosen(by, carried.ref, carried.index, carried.delivery, reach)
     if action_id == render.LINK:
         return WantsPage(by, carried.ref, carried.delivery, reach)
-    if action_id == render.CLAIM:
-        return OnIt(by, carried.ref, carried.delivery, reach)
-    if action_id == render.UNDO:
-        return TakenBack(by, carried.ref, carried.delivery, reach)
-    if action_id == render.OPEN_MODAL and reach.trigger_id is not None:
-        return WantsModal(by, carried.ref, carried.delivery, reach)
-    return NotForUs("unknown_action")
+    made = _PRESSED.get(action_id)
+    if made is None or (action_id in _OPENS_MODAL and reach.trigger_id is None):
+        return NotForUs("unknown_action")
+    return made(by, carried.ref, carried.delivery, reach)
+
+
+_PRESSED: Mapping[str, type[Pressed]] = {
+    render.CLAIM: OnIt,
+    render.GIVE_BACK: GivesBack,
+    render.ASK_BACK: WantsToAsk,
+    render.HAND_OVER: WantsToHandOver,
+    render.UNDO: TakenBack,
+    render.OPEN_MODAL: WantsModal,
+}
+_OPENS_MODAL = {render.ASK_BACK, render.HAND_OVER, render.OPEN_MODAL}
 
 
 def reach_of(payload: Payload) -> Reach:
@@ -180,16 +249,21 @@ def reach_of(payload: Payload) -> Reach:
     )
 
 
-def read_submission(payload: Payload, sign: Sign) -> Submitted | NotForUs:
+def read_submission(payload: Payload, sign: Sign) -> Submission | NotForUs:
     """The submission in a ``view_submission`` payload. A modal without our seal is not ours."""
     by, view = who_of(payload), payload.get("view")
     callback = _text(view, "callback_id")
-    if by is None or callback not in {ANSWER_CALLBACK, REASON_CALLBACK}:
+    if by is None or callback not in {ANSWER_CALLBACK, REASON_CALLBACK, ASK_BACK_CALLBACK, HAND_OVER_CALLBACK}:
         return NotForUs("unknown_view")
     carried = unsealed(_text(view, "private_metadata") or "", sign)
-    if carried is None or (carried.index is None) != (callback == ANSWER_CALLBACK):
+    if carried is None or (carried.index is None) == (callback == REASON_CALLBACK):
         return NotForUs("forged_view")
-    return Submitted(by, carried.ref, carried.delivery, _entered(view), carried.index)
+    entered = _entered(view)
+    if callback == ASK_BACK_CALLBACK:
+        return AskedAgent(by, carried.ref, carried.delivery, entered.get(TEXT_BLOCK, ""))
+    if callback == HAND_OVER_CALLBACK:
+        return HandedOver(by, carried.ref, carried.delivery, entered.get(PERSON_BLOCK, ""))
+    return Submitted(by, carried.ref, carried.delivery, entered, carried.index)
 
 
 def first_input(payload: Payload) -> str | None:

@@ -7,11 +7,14 @@ Source: https://docs.slack.dev/surfaces/modals; docs/decisions/0017.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from channels.slack import forms, limits
 from channels.slack.mrkdwn import Block, action_block, clipped, escaped, mrkdwn, plain_text
 from channels.slack.payloads import Carried, Sign, sealed
 from channels.slack.render import AnswerControl, context_blocks, inputs_of, label_of, question_block, way, whole_blocks
 from core.domain.notice import Notice, WhenCut
+from core.domain.people import Person
 from core.domain.suspension import ReasonWanted, ResponseType
 
 ANSWER_CALLBACK = "answer"
@@ -86,6 +89,10 @@ def _input(block_id: str, label: str, element: Block) -> Block:
 
 REASON_CALLBACK = "reason"
 REASON_BLOCK = "reason"
+ASK_BACK_CALLBACK = "ask_back"
+HAND_OVER_CALLBACK = "hand_over"
+TEXT_BLOCK = "text"
+PERSON_BLOCK = "person"
 GIVE_ONE = "Say why: this answer needs a reason."
 
 
@@ -93,9 +100,8 @@ def reason_modal(notice: Notice, index: int, wanted: ReasonWanted, delivery: str
     """``index`` is the picked choice; it counts once this modal is submitted."""
     label = label_of(notice.choices[index])
     picked = f"Your answer will be “{escaped(label, limits.BUTTON_TEXT)}”. The agent gets your reason."
-    question = escaped(notice.question, limits.QUESTION, limits.MORE)
     blocks = [
-        {"type": "section", "block_id": "question", "text": mrkdwn(question), "expand": True},
+        _question(notice),
         *action_block(notice),
         {"type": "context", "block_id": "picked", "elements": [mrkdwn(picked)]},
         _input(REASON_BLOCK, "Reason", forms.text_input(multiline=True))
@@ -103,3 +109,33 @@ def reason_modal(notice: Notice, index: int, wanted: ReasonWanted, delivery: str
     ]
     carried = Carried(notice.ref, delivery, index)
     return _to_fill_in(REASON_CALLBACK, carried, sign, clipped(label, limits.MODAL_TITLE), blocks)
+
+
+def ask_back_modal(notice: Notice, delivery: str, sign: Sign) -> Block:
+    """For a question to the agent."""
+    hint = "This is no answer. Reminders and the deadline wait until the agent replies, for a limited time."
+    asked = _input(TEXT_BLOCK, f"Your question to {notice.asked_by}", forms.text_input(multiline=True))
+    blocks = [_question(notice), asked | {"hint": plain_text(hint, limits.HINT, "—")}]
+    return _to_fill_in(ASK_BACK_CALLBACK, Carried(notice.ref, delivery), sign, "Ask the agent", blocks)
+
+
+def hand_over_modal(notice: Notice, people: Sequence[Person], delivery: str, sign: Sign) -> Block | None:
+    """``people`` are those to whom it can be handed over; ``None`` if a list can name none of them."""
+    options = [
+        {"text": plain_text(one.name, limits.OPTION_TEXT, one.email), "value": one.email}
+        for one in people
+        if len(one.email) <= limits.OPTION_TEXT
+    ]
+    if not options:
+        return None
+    blocks = [
+        _question(notice),
+        _input(PERSON_BLOCK, "Hand over to", {"type": "static_select", "options": options[: limits.OPTIONS]})
+        | {"hint": plain_text("They are asked now. You can still answer.", limits.HINT, "—")},
+    ]
+    return _to_fill_in(HAND_OVER_CALLBACK, Carried(notice.ref, delivery), sign, "Hand over", blocks)
+
+
+def _question(notice: Notice) -> Block:
+    question = escaped(notice.question, limits.QUESTION, limits.MORE)
+    return {"type": "section", "block_id": "question", "text": mrkdwn(question), "expand": True}

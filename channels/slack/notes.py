@@ -21,6 +21,8 @@ SLACK_REFUSES = (
 )
 RECORDED = "Your answer is recorded."
 NOT_YOURS = "There is no question of that name that you may answer."
+GIVEN_BACK = "You have given it back: reminders go on."
+NOBODY_ELSE = "There is nobody in the directory to whom you can hand this question over."
 UNDONE = "Undone: your answer is void, and the question is open again."
 NO_LONGER_OPEN = "This question is no longer open."
 NOT_SAVED = "That could not be saved just now. Try again in a moment: an answer counts only once."

@@ -97,6 +97,9 @@ def _texts(notice: Notice) -> Iterator[str]:
 
 ANSWER = "ans:"
 CLAIM = "claim"
+GIVE_BACK = "give_back"
+ASK_BACK = "ask_back"
+HAND_OVER = "hand_over"
 UNDO = "undo"
 """Whoever has just answered takes it back."""
 OPEN_MODAL = "open_modal"
@@ -203,7 +206,7 @@ def _choice_button(notice: Notice, choice: NoticeChoice, delivery: str) -> Block
     button["value"] = written(Carried(notice.ref, delivery, choice.index))
     if choice.style in {Style.PRIMARY, Style.DANGER}:
         button["style"] = str(choice.style)
-    if choice.style is Style.DANGER:
+    if choice.style is Style.DANGER or choice.confirm:
         button["confirm"] = _confirm(choice)
     return button
 
@@ -215,16 +218,24 @@ def _confirm(choice: NoticeChoice) -> Block:
         "text": plain_text(f"Your answer will be “{label}”.", limits.CONFIRM_TEXT, "—"),
         "confirm": plain_text(label_of(choice), limits.CONFIRM_BUTTON, "Yes"),
         "deny": plain_text("Go back", limits.CONFIRM_BUTTON, "—"),
-        "style": "danger",
+        "style": "danger" if choice.style is Style.DANGER else "primary",
     }
 
 
 def more_block(notice: Notice, delivery: str, when_cut: WhenCut) -> Block:
-    claim = _button("I'm on it", CLAIM) | {"value": written(Carried(notice.ref, delivery))}
-    elements = [] if notice.is_answered else [claim]
+    value = written(Carried(notice.ref, delivery))
+    elements = [] if notice.is_answered else [_button(label, id_) | {"value": value} for label, id_ in _beside(notice)]
     if notice.is_answered or way(notice, when_cut) not in {AnswerControl.PAGE, AnswerControl.OPEN_PAGE}:
-        elements.append(_button("Open", LINK) | {"value": written(Carried(notice.ref, delivery))})
+        elements.append(_button("Open", LINK) | {"value": value})
     return {"type": "actions", "block_id": "more", "elements": elements}
+
+
+def _beside(notice: Notice) -> Iterator[tuple[str, str]]:
+    """What a person can do who does not answer now: labels and action ids."""
+    yield ("I'm on it", CLAIM) if notice.claimed_by is None else ("Give back", GIVE_BACK)
+    if notice.may_ask_back:
+        yield "Ask back…", ASK_BACK
+    yield "Hand over…", HAND_OVER
 
 
 def _button(label: str, action_id: str) -> Block:

@@ -17,6 +17,7 @@ from pydantic import JsonValue
 
 from core.domain.action import ShownAction, shown_action
 from core.domain.channels import called
+from core.domain.clarification import MOST
 from core.domain.earlier_answers import shown
 from core.domain.quorum import responders
 from core.domain.silence import Silence, silence_of, what_silence_means
@@ -68,6 +69,8 @@ class NoticeChoice:
     on_acknowledge: bool = False
     negative: bool = False
     """Whether it says no: it may be given wherever the question is met."""
+    confirm: bool = False
+    """Whether one press is too little (``metadata.confirm``)."""
 
     @property
     def number(self) -> int:
@@ -133,6 +136,10 @@ class Notice:
     made_at: datetime | None = None
     is_answered: bool = False
     """Whether an answer is about to end it, which only who gave it can undo."""
+    claimed_by: str | None = None
+    """Who is on it."""
+    may_ask_back: bool = True
+    """Whether the agent can be asked back now."""
 
     @property
     def in_short(self) -> str:
@@ -364,6 +371,8 @@ def build_notice(
         unanswered=silence_of(suspension),
         made_at=now,
         is_answered=suspension.undoable is not None,
+        claimed_by=None if suspension.claim is None else suspension.claim.by,
+        may_ask_back=suspension.asks_back is None and len(suspension.clarifications) < MOST,
     )
 
 
@@ -386,6 +395,7 @@ def shown_choices(ask: Ask) -> tuple[NoticeChoice, ...]:
             choice.style,
             choice.on_acknowledge,
             ask.is_negative(choice.value),
+            choice.metadata.get("confirm") is True,
         )
         for index, choice in enumerate(ask.choices)
     )

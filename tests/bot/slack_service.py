@@ -40,6 +40,7 @@ from core.domain.policy import PolicyFields
 from core.domain.request import AskRequest, Opened
 from core.domain.suspension import Choice, ResponseType, Style, Suspension
 from core.domain.tokens import TokenMaker
+from core.engine.collaboration import Collaboration
 from core.engine.drafting import Drafter
 from core.engine.engine import Engine
 from core.engine.permissions import Permissions
@@ -188,6 +189,7 @@ async def slack_service(
         door = build_slack_app(
             engine,
             InboundReports(database, transitions, clock),
+            Collaboration(engine, engine.permissions, engine.queries, transitions),
             client,
             signing_secret=sandbox.signing_secret if mode == "http" else None,
             sign=signer(SECRET_KEY),

@@ -15,7 +15,7 @@ from pydantic import JsonValue
 from bot.inbound.slack.identity import CHANNEL, NotAdmitted, SlackIdentity
 from bot.inbound.slack.outcomes import Modal, SaidPrivately, Wrong
 from channels.slack import command, forms, home, notes
-from channels.slack.interactions import Chosen, OnIt, Reach, Submitted, TakenBack, WantsModal, WantsPage, Who
+from channels.slack.interactions import Chosen, Reach, Submitted, WantsModal, WantsPage, Who
 from channels.slack.modals import ANSWER_BLOCK, GIVE_ONE, REASON_BLOCK, answer_modal, error_block, reason_modal
 from channels.slack.payloads import Sign, read_option
 from channels.slack.render import AnswerControl, way
@@ -40,7 +40,7 @@ from core.domain.wording import answered_for_now
 from core.engine.engine import Engine
 from core.engine.reception import would_refuse
 from core.engine.refresh import Stale
-from core.errors import InvalidAnswer, InvalidChoice, NothingToUndo, NotShownWhole, ResumePayloadInvalid
+from core.errors import InvalidAnswer, InvalidChoice, NotShownWhole, ResumePayloadInvalid
 from core.inbound.reports import InboundReports
 
 log = structlog.get_logger(__name__)
@@ -103,7 +103,7 @@ class SlackAnswers:
         when_cut: WhenCut = WhenCut.ANSWER,
     ) -> None:
         self._engine = engine
-        self._permissions = engine.permissions
+        self.permissions = engine.permissions
         self._queries = engine.queries
         self._channel_views = engine.channel_views
         self._incoming = incoming
@@ -127,27 +127,6 @@ class SlackAnswers:
         said = await self.give(visit, GivenAnswer(visit.suspension.id, visit.actor, CHANNEL, choice=index))
         return SaidPrivately(said.text) if isinstance(said, Wrong) else said
 
-    async def claim(self, pressed: OnIt) -> SaidPrivately:
-        visit = await self.visit(pressed.by, pressed.ref, pressed.delivery, pressed.reach)
-        if isinstance(visit, SaidPrivately):
-            return visit
-        claimed = await self._engine.claim(visit.suspension.id, visit.actor, CHANNEL)
-        if not isinstance(claimed, Suspension):
-            return await self._refused(claimed, visit)
-        return SaidPrivately(notes.claimed(claimed.ask.ref, claimed.claim))
-
-    async def undo(self, pressed: TakenBack) -> SaidPrivately:
-        """Take back the person's own answer, if there is still time."""
-        visit = await self.visit(pressed.by, pressed.ref, pressed.delivery, pressed.reach)
-        if isinstance(visit, SaidPrivately):
-            return visit
-        try:
-            await self._engine.undo(visit.suspension.id, visit.actor, CHANNEL)
-        except NothingToUndo as refused:
-            return SaidPrivately(refused.message)
-        log.info("slack.answer_undone", ref=visit.ref, delivery=visit.delivery)
-        return SaidPrivately(notes.UNDONE)
-
     async def modal(self, pressed: WantsModal) -> Modal | SaidPrivately:
         """The modal to answer in, for a person who may answer."""
         visit = await self.visit(pressed.by, pressed.ref, pressed.delivery, pressed.reach)
@@ -165,16 +144,16 @@ class SlackAnswers:
             actor = visit.actor
         if isinstance(actor, NotAdmitted):
             return SaidPrivately(actor.text)
-        if not self._permissions.responders.is_known(actor.identity):
+        if not self.permissions.responders.is_known(actor.identity):
             return SaidPrivately(notes.NO_PAGES)
         log.info("slack.page_opened", ref=pressed.ref)
         leads_to = "/inbox" if pressed.ref is None else f"/q/{pressed.ref}"
         return self._personal(actor.identity, leads_to)
 
     async def open(self, visit: SlackVisit) -> Modal | SaidPrivately:
-        refused = would_refuse(visit.suspension, visit.actor, self._permissions)
+        refused = would_refuse(visit.suspension, visit.actor, self.permissions)
         if refused is not None:
-            return await self._refused(refused, visit)
+            return await self.refused(refused, visit)
         notice = await self.notice(visit.suspension)
         view = answer_modal(notice, visit.delivery, self._sign, self.when_cut)
         if view is not None:
@@ -238,7 +217,7 @@ class SlackAnswers:
             case NotAnAnswer(error=InvalidAnswer() | ResumePayloadInvalid() as error):
                 wrong = self._channel_views.text_on(CHANNEL, error.message)  # it may repeat what they entered
             case _:
-                return await self._refused(done, visit)
+                return await self.refused(done, visit)
         return Wrong({block or error_block(await self.notice(visit.suspension)): wrong})
 
     async def visit(self, who: Who, ref: str, delivery: str, reach: Reach) -> SlackVisit | SaidPrivately:
@@ -279,9 +258,9 @@ class SlackAnswers:
         wanted = choices[index].reason_wanted if 0 <= index < len(choices) else None
         if wanted is None:
             return None
-        refused = would_refuse(visit.suspension, visit.actor, self._permissions)
+        refused = would_refuse(visit.suspension, visit.actor, self.permissions)
         if refused is not None:
-            return await self._refused(refused, visit)
+            return await self.refused(refused, visit)
         unopened = await self.unopened(visit, index, sight)
         if unopened is not None:
             return unopened
@@ -316,7 +295,7 @@ class SlackAnswers:
 
     # --- Why it did not count ---------------------------------------------------------------------------------------
 
-    async def _refused(self, refusal: Unrecorded | Unclaimed, visit: SlackVisit) -> SaidPrivately:
+    async def refused(self, refusal: Unrecorded | Unclaimed, visit: SlackVisit) -> SaidPrivately:
         log.info("slack.interaction_refused", ref=visit.ref, reason=refusal.error.code)
         match refusal:
             case TooLate(ended):
@@ -358,7 +337,7 @@ class SlackAnswers:
 
     def _named(self, user_id: str) -> str | None:
         """The identity of a person who was picked in a form."""
-        picked = self._permissions.responders.actor_at(CHANNEL, user_id)
+        picked = self.permissions.responders.actor_at(CHANNEL, user_id)
         return None if picked is None else picked.identity
 
     async def notice(self, suspension: Suspension) -> Notice:

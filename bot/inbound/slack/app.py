@@ -35,6 +35,7 @@ from bot.inbound.slack.home import PAUSE, SlackHome
 from bot.inbound.slack.identity import SlackIdentity
 from bot.inbound.slack.listeners import SlackEvents, SlackListeners
 from bot.inbound.slack.sockets import SlackSockets, SocketTiming
+from bot.inbound.slack.teamwork import SlackTeamwork
 from bot.inbound.slack.threads import SlackThreads
 from channels.slack.client import SIGNATURE, TIMESTAMP, OurWorkspace, is_signed, may_be_signed
 from channels.slack.interactions import read_body
@@ -42,6 +43,7 @@ from channels.slack.payloads import Sign
 from channels.slack.people import SlackPeople
 from core.database.locks import LockSlots
 from core.domain.notice import WhenCut
+from core.engine.collaboration import Collaboration
 from core.engine.engine import Engine
 from core.engine.inbox import Inbox
 from core.errors import envelope
@@ -205,6 +207,7 @@ def _bolt(listeners: Listeners, client: AsyncWebClient) -> AsyncApp:
 def build_slack_app(
     engine: Engine,
     incoming: InboundReports,
+    collaboration: Collaboration,
     client: AsyncWebClient,
     *,
     signing_secret: str | None,
@@ -228,13 +231,14 @@ def build_slack_app(
     inbox = Inbox(engine.database, permissions)
     identity = SlackIdentity(permissions, inbox, incoming, OurWorkspace(client), people, team_id)
     answers = SlackAnswers(engine, incoming, identity, sign=sign, public_url=url, when_cut=when_cut, personal=personal)
+    teamwork = SlackTeamwork(answers, collaboration, sign)
     home = SlackHome(identity, answers, background, home_pause)
     threads = SlackThreads(incoming, identity, answers, background, answer_in_thread)
     listeners = Listeners(
         identity,
-        SlackListeners(answers, background, home, sign=sign),
+        SlackListeners(answers, teamwork, background, home, sign=sign),
         SlackEvents(incoming, threads, home, background),
-        SlackCommand(engine.queries, permissions, identity, answers, background, url),
+        SlackCommand(engine.queries, permissions, identity, answers, teamwork, background, url),
         home,
         background,
     )

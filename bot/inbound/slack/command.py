@@ -16,6 +16,7 @@ from bot.inbound.slack.answers import SlackAnswers, SlackVisit
 from bot.inbound.slack.background import NOTE_LENGTH, BackgroundWork
 from bot.inbound.slack.identity import CHANNEL, NotAdmitted, SlackIdentity
 from bot.inbound.slack.outcomes import Modal, SaidPrivately, Wrong
+from bot.inbound.slack.teamwork import SlackTeamwork
 from channels.grammar.reader import ClaimWord, Matched, read_answer
 from channels.slack import notes
 from channels.slack.command import (
@@ -50,6 +51,7 @@ class SlackCommand:
     permissions: Permissions
     identity: SlackIdentity
     answers: SlackAnswers
+    teamwork: SlackTeamwork
     background: BackgroundWork
     public_url: str
 
@@ -142,7 +144,7 @@ class SlackCommand:
             _REASON.split(words, maxsplit=1), ask.response_type, notice.choices, question=notice.question
         )
         if isinstance(read, ClaimWord):
-            return await self.answers.claim(OnIt(typed.by, visit.ref, DELIVERY, typed.reach))
+            return await self.teamwork.claim(OnIt(typed.by, visit.ref, DELIVERY, typed.reach))
         if not isinstance(read, Matched):
             return await self.answers.unopened(visit) or Rendered(choices(notice))
         if read.index is not None and read.reason is None:

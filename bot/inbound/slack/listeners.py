@@ -24,20 +24,28 @@ from bot.inbound.slack.answers import SlackAnswers
 from bot.inbound.slack.background import BackgroundWork
 from bot.inbound.slack.home import SlackHome
 from bot.inbound.slack.identity import CHANNEL
-from bot.inbound.slack.outcomes import Modal, SaidPrivately, Wrong
+from bot.inbound.slack.outcomes import Done, Modal, SaidPrivately, Wrong
+from bot.inbound.slack.teamwork import SlackTeamwork
 from bot.inbound.slack.threads import SlackThreads
 from channels.slack import command, home, notes
 from channels.slack.events import AccessRevoked, HomeOpened, IgnoredEvent, UserMessage, event_id, read_event
 from channels.slack.interactions import (
+    Action,
+    AskedAgent,
     Chosen,
+    GivesBack,
+    HandedOver,
     LinkFollowed,
     NotForUs,
     OnIt,
     Payload,
+    Submission,
     Submitted,
     TakenBack,
     WantsModal,
     WantsPage,
+    WantsToAsk,
+    WantsToHandOver,
     first_input,
     reach_of,
     read_action,
@@ -56,32 +64,18 @@ SAME_VIEW = "update"
 class SlackListeners:
     """``sign`` is the seal of modals."""
 
-    def __init__(self, answers: SlackAnswers, background: BackgroundWork, home: SlackHome, *, sign: Sign) -> None:
+    def __init__(
+        self, answers: SlackAnswers, teamwork: SlackTeamwork, background: BackgroundWork, home: SlackHome, *, sign: Sign
+    ) -> None:
         self._answers = answers
+        self._teamwork = teamwork
         self._background = background
         self._home = home
         self._sign = sign
 
     async def on_action(self, ack: AsyncAck, body: dict[str, Any]) -> None:
         reach, done = reach_of(body), read_action(body)
-        match done:
-            case Chosen() as pressed:
-                said: Recorded | SaidPrivately | Modal | None = await self._background.in_time(
-                    self._answers.choose(pressed)
-                )
-            case OnIt() as pressed:
-                said = await self._background.in_time(self._answers.claim(pressed))
-            case TakenBack() as pressed:
-                said = await self._background.in_time(self._answers.undo(pressed))
-            case WantsModal() as pressed:
-                said = await self._background.in_time(self._answers.modal(pressed))
-            case WantsPage() as pressed:
-                said = await self._background.in_time(self._answers.page(pressed))
-            case NotForUs(reason):
-                log.info("slack.action_ignored", reason=reason)
-                said = SaidPrivately(notes.NO_LONGER_OPEN)
-            case LinkFollowed():
-                said = None
+        said = await self._done(done)
         await ack()
         if isinstance(said, Modal):
             self._background.open(said, reach)
@@ -90,8 +84,35 @@ class SlackListeners:
         if isinstance(done, Chosen | OnIt):
             self._show_again(done, said)
 
+    async def _done(  # noqa: PLR0911 (one for each action)
+        self, done: Action
+    ) -> Recorded | SaidPrivately | Modal | None:
+        in_time, answers, teamwork = self._background.in_time, self._answers, self._teamwork
+        match done:
+            case Chosen():
+                return await in_time(answers.choose(done))
+            case OnIt():
+                return await in_time(teamwork.claim(done))
+            case GivesBack():
+                return await in_time(teamwork.give_back(done))
+            case TakenBack():
+                return await in_time(teamwork.undo(done))
+            case WantsToAsk():
+                return await in_time(teamwork.asking(done))
+            case WantsToHandOver():
+                return await in_time(teamwork.handing_over(done))
+            case WantsModal():
+                return await in_time(answers.modal(done))
+            case WantsPage():
+                return await in_time(answers.page(done))
+            case NotForUs(reason):
+                log.info("slack.action_ignored", reason=reason)
+                return SaidPrivately(notes.NO_LONGER_OPEN)
+            case LinkFollowed():
+                return None
+
     def _show_again(
-        self, done: Chosen | OnIt | Submitted, said: Recorded | SaidPrivately | Wrong | Modal | None
+        self, done: Chosen | OnIt | Submission, said: Recorded | Done | SaidPrivately | Wrong | Modal | None
     ) -> None:
         """The outbox edits our messages; the other places that were pressed are updated here."""
         if done.delivery == home.DELIVERY and isinstance(said, Recorded | SaidPrivately):
@@ -105,9 +126,9 @@ class SlackListeners:
             log.info("slack.submission_ignored", reason=submitted.reason)
             await ack(response_action=SAME_VIEW, view=told_modal("", notes.NO_LONGER_OPEN))
             return
-        said = await self._background.in_time(self._answers.submit(submitted))
+        said = await self._background.in_time(self._taken(submitted))
         match said:
-            case Recorded():
+            case Recorded() | Done():
                 await ack(response_action="clear")
             case SaidPrivately(text, link):
                 await ack(response_action=SAME_VIEW, view=told_modal(submitted.ref, text, link))
@@ -116,6 +137,15 @@ class SlackListeners:
             case Wrong(errors):
                 await ack(response_action="errors", errors=dict(errors))
         self._show_again(submitted, said)
+
+    async def _taken(self, submitted: Submission) -> Recorded | Done | SaidPrivately | Wrong | Modal:
+        match submitted:
+            case Submitted():
+                return await self._answers.submit(submitted)
+            case AskedAgent():
+                return await self._teamwork.ask(submitted)
+            case HandedOver():
+                return await self._teamwork.hand_over(submitted)
 
     def on_another_app(self, payload: Payload) -> BoltResponse:
         """The button is another app's: the person is told so, and bolt never sees it."""

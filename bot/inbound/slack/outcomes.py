@@ -16,6 +16,11 @@ class SaidPrivately:
 
 
 @dataclass(frozen=True, slots=True)
+class Done:
+    """It is done, and the messages show it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Wrong:
     """The answer can be corrected: the errors, by the block of the input."""
 
