@@ -49,7 +49,7 @@ ACTION = 1_200
 FOOTER = 400
 RISK = 300
 NOTES = 600
-EARLIER = 1_000
+EARLIER = 980
 """Of answers to earlier questions about the same action; three lines of three texts."""
 ANSWER = 300
 SENTENCE = 1_500

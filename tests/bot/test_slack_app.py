@@ -165,15 +165,16 @@ async def test_open_gives_a_stranger_no_link(service: SlackService) -> None:
 async def test_on_it_is_a_claim_and_no_answer(service: SlackService) -> None:
     asked = await service.ask(responders=("alice@example.com", "bob@example.com"))
     message = await service.sandbox.expect_message("Refund")
+    seen = deepcopy(message)  # as it is still before the others
     await service.sandbox.click("U1", message, "claim")
     await service.sandbox.expect_private("U1", f"nobody is reminded of {asked.ask.ref} until 09:30 UTC")
     record = await service.record(asked)
     assert record.is_open
     assert record.claim is not None
     assert (record.claim.by, record.claim.channel) == ("alice@example.com", "slack")
-    await service.sandbox.click("U2", message, "claim")
+    await service.sandbox.click("U2", seen, "claim")
     await service.sandbox.expect_private("U2", "alice@example.com is on it. You can still answer.")
-    await service.sandbox.click("U3", message, "claim")
+    await service.sandbox.click("U3", seen, "claim")
     await service.sandbox.expect_private("U3", "You can't answer this.")
 
 

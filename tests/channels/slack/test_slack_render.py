@@ -91,8 +91,8 @@ def test_a_label_that_shows_something_stays_as_it_is(label: str) -> None:
 
 def test_a_choice_is_a_button_each_with_its_style_and_its_description() -> None:
     rendered = render_notice(a_notice(), "delivery-1")
-    assert labels(rendered) == ["Approve refund", "Deny refund", "I'm on it", "Open"]
-    approve, deny, claim, page = buttons(rendered)
+    assert labels(rendered) == ["Approve refund", "Deny refund", "I'm on it", "Ask back…", "Hand over…", "Open"]
+    approve, deny, claim, _, _, page = buttons(rendered)
     assert (approve["style"], deny["style"]) == ("primary", "danger")
     assert "confirm" not in approve
     assert "Deny refund" in deny["confirm"]["text"]["text"]
@@ -134,7 +134,7 @@ def test_many_choices_move_from_buttons_to_a_list_to_the_page(count: int, first:
 
 def test_a_text_is_answered_in_a_modal_with_room_for_several_lines() -> None:
     notice = a_notice(response_type=ResponseType.TEXT, choices=())
-    assert labels(render_notice(notice, "d")) == ["Answer…", "I'm on it", "Open"]
+    assert labels(render_notice(notice, "d")) == ["Answer…", "I'm on it", "Ask back…", "Hand over…", "Open"]
     modal = answer_modal(notice, "d", sign)
     assert modal is not None
     element = modal["blocks"][-1]["element"]

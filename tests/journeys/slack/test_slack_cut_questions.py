@@ -15,6 +15,7 @@ from tests.vendors.slack import shown
 from tests.vendors.slack_blocks import texts
 from tests.world import World, running
 
+BESIDE = ["I'm on it", "Ask back…", "Hand over…"]
 LONG = "Refund order 12345? " + "All of this matters. " * 200 + "The end."
 TOO_MUCH = {"context": {"log": "line " * 8000}}
 """More than a modal is given."""
@@ -40,7 +41,14 @@ def labels(message: Message) -> list[str]:
 
 async def test_a_question_that_is_cut_is_answered_in_a_modal_that_shows_all_of_it(strict: World) -> None:
     outcome, message = await asked(strict, LONG, context={"log": "line " * 100 + "last line"})
-    assert labels(message) == ["Open to read all and answer", "Deny refund", "I'm on it", "Open"]
+    assert labels(message) == [
+        "Open to read all and answer",
+        "Deny refund",
+        "I'm on it",
+        "Ask back…",
+        "Hand over…",
+        "Open",
+    ]
     assert "… open to read all" in shown(message)
     await strict.press("U0ALICE", message, "Open to read all and answer")
     view = await strict.slack.expect_view("U0ALICE")
@@ -74,7 +82,7 @@ async def test_any_text_of_the_agents_that_is_cut_counts(what: str, strict: Worl
 
 async def test_what_no_modal_holds_is_answered_on_the_page(strict: World) -> None:
     outcome, message = await asked(strict, LONG, **TOO_MUCH)
-    assert labels(message) == ["Open to read all and answer", "Deny refund", "I'm on it"]
+    assert labels(message) == ["Open to read all and answer", "Deny refund", *BESIDE]
     assert message.button("link") is not None
     assert (await strict.show(outcome))["status"] == "open"
 
@@ -113,7 +121,7 @@ def forged_button(outcome: dict[str, Any], message: Message) -> Message:
 
 async def test_without_the_setting_a_cut_question_is_answered_where_it_is_shown(world: World) -> None:
     outcome, message = await asked(world, LONG)
-    assert labels(message) == ["Approve refund", "Deny refund", "I'm on it", "Open"]
+    assert labels(message) == ["Approve refund", "Deny refund", *BESIDE, "Open"]
     await world.press("U0ALICE", message, "Approve refund")
     assert (await world.show(outcome))["resolution"] == "responded"
 
