@@ -45,7 +45,8 @@ def _pins(group: str) -> str:
 
 
 def _types(group: str, python: Path) -> int:
-    modules = [part for one in FRAMEWORKS if one.group == group for part in ("-p", f"handraise.adapters.{one.name}")]
+    named = sorted({one.module for one in FRAMEWORKS if one.group == group})
+    modules = [part for one in named for part in ("-p", one)]
     mypy = ["-m", "mypy", "--cache-dir", VENVS / f"mypy-{group}", "--python-executable", python]
     return subprocess.run([sys.executable, *mypy, *modules], cwd=ROOT, check=False).returncode
 

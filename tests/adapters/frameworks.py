@@ -15,13 +15,20 @@ GROUPS = ["first", "second"]
 
 @dataclass(frozen=True)
 class Framework:
-    """``name`` is the adapter's module. ``distributions``: what is told with its version, the framework first.
-    ``imports`` is what its agent imports, ``group`` the virtual environment that it is installed in."""
+    """``name`` is that of its agent, and of the adapter's module unless ``adapter`` is. ``distributions``: what is told
+    with its version, the framework first. ``imports`` is what its agent imports, ``group`` the virtual environment that
+    it is installed in. ``kind``: what the matrix calls it besides."""
 
     name: str
     distributions: tuple[str, ...]
     imports: tuple[str, ...]
     group: str = "first"
+    adapter: str = ""
+    kind: str = ""
+
+    @property
+    def module(self) -> str:
+        return f"handraise.adapters.{self.adapter or self.name}"
 
     @property
     def python(self) -> Path:
@@ -53,6 +60,16 @@ FRAMEWORKS = [
         "langchain",
         ("langchain",),
         ("handraise.adapters.langchain", "langchain.agents", "langgraph.checkpoint.sqlite.aio"),
+    ),
+    *(
+        Framework(
+            f"langchain_{mode}",
+            ("langchain",),
+            ("handraise.adapters.langchain_hitl", "langchain.agents", "langgraph.checkpoint.sqlite.aio"),
+            adapter="langchain_hitl",
+            kind=f"HITL {mode}",
+        )
+        for mode in ("batched", "per_call")
     ),
     Framework("pydantic_ai", ("pydantic-ai-slim",), ("handraise.adapters.pydantic_ai", "pydantic_ai.models.function")),
     Framework("strands", ("strands-agents",), ("handraise.adapters.strands",), "second"),

@@ -67,4 +67,4 @@ def _cells(held: Mapping[tuple[str, str], str], row: str, columns: Sequence[str]
 def _with_version(framework: Framework) -> str:
     asking = f"import importlib.metadata as m; print(m.version({framework.distributions[0]!r}))"
     ran = subprocess.run([framework.python, "-c", asking], check=True, capture_output=True, text=True)
-    return f"{framework.distributions[0]} {ran.stdout.strip()}"
+    return f"{framework.distributions[0]} {ran.stdout.strip()} {framework.kind}".strip()
