@@ -44,6 +44,7 @@ PROGRAMS = {
     "sdk/README.md": "sdk/tests/test_sdk_client.py",
     "docs/how-to/a-channel-of-ones-own.md": "tests/vendors_of_others/test_webhook_channel.py",
     "docs/how-to/agents.md": "sdk/tests/test_sdk_client.py",
+    "docs/how-to/engines.md": "tests/adapters/engines/recipes.py",
     "docs/how-to/frameworks/agent-framework.md": "tests/adapters/test_pages.py",
     "docs/how-to/frameworks/langchain.md": "tests/adapters/test_pages.py",
     "docs/how-to/frameworks/langgraph.md": "tests/adapters/test_langgraph.py",

@@ -1,4 +1,5 @@
-"""Adapters with the published frameworks, in virtual environments of their own, and MCP: types, tests, the matrix.
+"""Adapters and recipes with the published frameworks and engines, in virtual environments of their own, and MCP: types,
+tests, the matrix.
 
 ``--ci`` runs those of the first environment alone, and MCP. What else stands behind ``python -m tests.adapters`` goes
 to pytest; then types are not checked.
@@ -47,6 +48,8 @@ def _pins(group: str) -> str:
 def _types(group: str, python: Path) -> int:
     named = sorted({one.module for one in FRAMEWORKS if one.group == group})
     modules = [part for one in named for part in ("-p", one)]
+    if not modules:
+        return 0
     mypy = ["-m", "mypy", "--cache-dir", VENVS / f"mypy-{group}", "--python-executable", python]
     return subprocess.run([sys.executable, *mypy, *modules], cwd=ROOT, check=False).returncode
 

@@ -9,8 +9,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
 VENVS = ROOT / ".venv-adapters"
-GROUPS = ["first", "second"]
-"""The virtual environments. The first is what ``.ci/run`` tries."""
+GROUPS = ["first", "second", "engines"]
+"""The virtual environments. The first is what ``.ci/run`` tries; the last is that of the workflow engines."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar, Unpack, cast
+from typing import Literal, TypeVar, Unpack, cast
 
 from pydantic import JsonValue
 
@@ -81,6 +81,15 @@ class Decision:
     @property
     def is_open(self) -> bool:
         return self.record is not None and self.record.is_open
+
+    @property
+    def outcome(self) -> Literal["open", "approved", "denied", "undecided"]:
+        """``undecided``: it has ended, and no person has said anything (nobody answered, or it was taken back)."""
+        if self.is_open:
+            return "open"
+        if self.approved:
+            return "approved"
+        return "denied" if self.record is None or self.record.resolution == "responded" else "undecided"
 
     @property
     def approved(self) -> bool:
