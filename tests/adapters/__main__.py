@@ -14,7 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.adapters.frameworks import FRAMEWORKS, GROUPS, HERE, ROOT, VENVS
+from tests.adapters.frameworks import ENGINES, FRAMEWORKS, GROUPS, HERE, ROOT, VENVS
 
 SDK = ROOT / "sdk"
 MCP = ROOT / "tests/journeys/mcp_server/test_mcp_matrix.py"
@@ -41,7 +41,7 @@ def _of_the_sdk() -> str:
 def _pins(group: str) -> str:
     """The group's frameworks with their versions, as they are installed."""
     listed = (HERE / f"requirements/{group}.txt").read_text()
-    names = [name for one in FRAMEWORKS if one.group == group for name in one.distributions]
+    names = ENGINES | {name for one in FRAMEWORKS if one.group == group for name in one.distributions}
     return ", ".join(sorted(line for line in re.findall(r"(?m)^\S+==[^ ;\\]+", listed) if line.split("==")[0] in names))
 
 

