@@ -150,6 +150,8 @@ class Answering:
                 return await self._claim(request, visit, posted)
             case "release":
                 return await self._release(request, visit, posted)
+            case "undo":
+                return await self._undo(request, visit, posted)
             case "clarify":
                 return await self._clarify(request, visit, posted)
             case "assign":
@@ -174,6 +176,7 @@ class Answering:
             filled.reason,
             sight=visit.sight,
             via=await self._via(visit),
+            can_undo=True,
         )
         done = await self.room.engine.respond(given, visit.suspension)
         match done:
@@ -286,6 +289,17 @@ class Answering:
             return await self._show_anew(request, visit, Attempted(posted, news=Flash(refusal.message)), 409)
         news = Flash("Given back: reminders go out again.", Tone.GOOD)
         return await self.show(request, replace(visit, suspension=released), Attempted(posted, news=news))
+
+    async def _undo(self, request: Request, visit: PageVisit, posted: Posted) -> Response:
+        try:
+            open_again = await self.room.engine.undo(visit.suspension.id, visit.actor, WEB)
+        except errors.NothingToUndo as refusal:
+            return await self._show_anew(request, visit, Attempted(posted, news=Flash(refusal.message)), 409)
+        log.info("page.undone", ref=visit.suspension.ask.ref)
+        undone = visit.suspension.undoable
+        typed = Posted({"reason": (undone.reason,)}) if undone is not None and undone.reason else posted
+        news = Flash("Undone. Your answer is void, and the question is open again.", Tone.GOOD)
+        return await self.show(request, replace(visit, suspension=open_again), Attempted(typed, news=news))
 
     async def _clarify(self, request: Request, visit: PageVisit, posted: Posted) -> Response:
         question = posted.one("clarify").strip()

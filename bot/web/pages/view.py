@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from enum import StrEnum
+from math import ceil
 
 from bot.web.pages.context import ContextRow, rows
 from bot.web.pages.ended_record import EndView, GivenView, end_view, given_answers
@@ -27,7 +28,7 @@ from core.domain.quorum import answer_of
 from core.domain.short_messages import recorded_partly
 from core.domain.signature_lines import SignatureOffer
 from core.domain.suspension import ResponseType, Sight, Suspension
-from core.domain.wording import AgentTold, needed, so_far
+from core.domain.wording import AgentTold, needed, shown_value, so_far
 from core.engine.notice_progress import NoticeProgress
 
 NOTHING_SENT = NoticeProgress()
@@ -108,6 +109,16 @@ class EarlierView:
 
 
 @dataclass(frozen=True, slots=True)
+class UndoView:
+    """An answer that is about to end the question, in ``left`` seconds. ``answer`` is shown to who gave it alone."""
+
+    by: str
+    answer: str
+    left: int
+    is_mine: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ClaimView:
     by: str
     until: Moment
@@ -151,6 +162,7 @@ class QuestionView:
     fields: tuple[Field, ...]
     attempted: Attempted
     claim: ClaimView | None
+    undo: UndoView | None
     end: EndView | None
     may_not: str | None
     recorded: str | None
@@ -234,6 +246,7 @@ def view_question(
         fields=form_fields(ask.form_schema, ask.context) if is_form else (),
         attempted=attempted,
         claim=_claim(suspension, reader),
+        undo=_undo(suspension, reader),
         end=end_view(suspension, named, progress, reader, told, shows_accounts=sight is Sight.REVEALED),
         may_not=None if refusal is None else _MAY_NOT.get(refusal, "You can't answer this question."),
         may_ask_back=suspension.asks_back is None and len(suspension.clarifications) < MOST,
@@ -282,6 +295,15 @@ def _is_held(suspension: Suspension, reader: Reader) -> bool:
     """Whether another person is on it."""
     claim = _claim(suspension, reader)
     return claim is not None and not claim.is_mine
+
+
+def _undo(suspension: Suspension, reader: Reader) -> UndoView | None:
+    given = suspension.undoable
+    if given is None:
+        return None
+    left = max(0, ceil((given.until - reader.now).total_seconds()))
+    answer = shown_value(suspension, given.value)
+    return UndoView(reader.names.text(given.by), answer, left, canonical(given.by) == reader.names.reader)
 
 
 def _claim(suspension: Suspension, reader: Reader) -> ClaimView | None:

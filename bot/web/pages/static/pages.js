@@ -37,7 +37,13 @@ async function follow(shown) {
   shown.querySelectorAll("time[data-utc]").forEach(tellHere);
 }
 
+// What is about to be over in some seconds is looked at again then.
+function lookAgain(shown) {
+  setTimeout(() => location.replace(location.href), 1000 * Number(shown.dataset.again));
+}
+
 pick();
+document.querySelectorAll("[data-again]").forEach(lookAgain);
 document.querySelectorAll("time[data-utc]").forEach(tellHere);
 if (document.body.dataset.follows) {
   const shown = document.querySelector("main");
