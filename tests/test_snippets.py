@@ -50,6 +50,7 @@ PROGRAMS = {
     "docs/how-to/frameworks/langgraph.md": "tests/adapters/test_langgraph.py",
     "docs/how-to/frameworks/openai-agents.md": "tests/adapters/test_pages.py",
     "docs/how-to/frameworks/pydantic-ai.md": "tests/adapters/test_pages.py",
+    "docs/how-to/frameworks/google-adk.md": "tests/adapters/test_pages.py",
     "docs/how-to/frameworks/strands.md": "tests/adapters/test_pages.py",
     "docs/how-to/harness.md": "tests/journeys/sdk/test_sdk_harness_program.py",
     "docs/how-to/openarmature.md": "tests/openarmature/test_docs.py",

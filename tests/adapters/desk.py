@@ -94,7 +94,7 @@ class Session:
     async def agent(self, what: str, **environ: str) -> Ended:
         """A process of the agent, which must end by itself unless ``environ`` says that it dies."""
         ended = await self.program(self.framework.program, what, str(self.folder), self.name, **environ)
-        if not environ.keys() & {"DIE_IN_TOOL", "DIE_AFTER_ASKS"}:
+        if not environ.keys() & {"DIE_IN_TOOL", "DIE_AFTER_ASKS", "DIE_AFTER_REQUEST"}:
             assert ended.status == 0, ended.printed
         return ended
 

@@ -77,6 +77,12 @@ FRAMEWORKS = [
     Framework("pydantic_ai", ("pydantic-ai-slim",), ("handraise.adapters.pydantic_ai", "pydantic_ai.models.function")),
     Framework("strands", ("strands-agents",), ("handraise.adapters.strands",), "second"),
     Framework("agent_framework", ("agent-framework-core",), ("handraise.adapters.agent_framework",), "second"),
+    Framework(
+        "google_adk",
+        ("google-adk",),
+        ("handraise.adapters.google_adk", "google.adk.apps.app", "google.adk.sessions.database_session_service"),
+        "second",
+    ),
 ]
 
 TRANSPORTS = {"stdio": "stdio", "http": "HTTP"}

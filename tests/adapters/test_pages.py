@@ -17,9 +17,13 @@ PAGES = {
     "langchain": ("langchain.md", 'MODEL = "openai:gpt-5"'),
     "openai_agents": ("openai-agents.md", 'MODEL = "gpt-5"'),
     "pydantic_ai": ("pydantic-ai.md", 'MODEL = "openai:gpt-5"'),
+    "google_adk": ("google-adk.md", 'MODEL = "gemini-2.5-flash"'),
     "strands": ("strands.md", "MODEL = BedrockModel()"),
 }
 """Of an adapter: its page, and the line in it that names the model."""
+
+QUIET = {"ADK_SUPPRESS_EXPERIMENTAL_FEATURE_WARNINGS": "true"}
+"""As the page of Google ADK says."""
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -37,9 +41,9 @@ async def test_the_program_of_the_page_asks_ends_and_goes_on(
         printed.replace(model, f"{scripted}MODEL = Scripted()").replace('"conversation-1"', f'"{session.name}"')
     )
     (session.folder / "calls.json").write_text('[{"id": "call_1", "order": 12345, "amount": 30}]')
-    first = await session.program(program, ".", str(session.folder), session.name)
+    first = await session.program(program, ".", str(session.folder), session.name, **QUIET)
     assert first.printed == "waiting for a person\n"
     await session.answer(12345, "approve")
-    second = await session.program(program, ".", str(session.folder), session.name)
+    second = await session.program(program, ".", str(session.folder), session.name, **QUIET)
     assert second.printed == "paying 30 back for order 12345\nDone.\n"
     assert session.told == {"call_1": "Refunded 30."}
