@@ -14,7 +14,7 @@ Source: RFC-0026 §4.1 (the ladder); API.md §3 (its times); RFC-0025 §7 (``ris
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta, tzinfo
 from enum import StrEnum
 from urllib.parse import urlsplit
@@ -225,6 +225,24 @@ def next_step(
     return f"If {unless} by {when}, the question goes out again: {whom}."
 
 
+def next_in_short(suspension: Suspension, now: datetime, name_of: Callable[[str], str]) -> str | None:
+    """``mail to Alice in 12 min``: what the ladder does next, for a list; ``None`` as for :func:`next_step`.
+
+    A time that has passed is told as ``now``. ``name_of`` says what somebody is called.
+    """
+    if suspension.claim is not None or suspension.asks_back is not None:
+        return None
+    step = _following(suspension, suspension.attempt)
+    if step is None:
+        return None
+    given = {one.by for one in suspension.answers}
+    people = list(_people_asked([one for one in step.recipients if one not in given], None))
+    whom = f" to {_listed([name_of(one) if '@' in one else one for one in people])}" if people else ""
+    ahead = suspension.due_at(step.number) - now
+    when = f"in {span(ahead)}" if ahead > timedelta() else "now"
+    return f"{called(step.channel)}{whom} {when}"
+
+
 def _following(suspension: Suspension, attempt: int) -> PlannedAttempt | None:
     """The attempt after ``attempt``; one that gives way to a later one never comes."""
     ask = suspension.ask
@@ -256,6 +274,11 @@ class Risk(StrEnum):
     MEDIUM = "medium"
     HIGH = "high"
     CRITICAL = "critical"
+
+    @property
+    def rank(self) -> int:
+        """From 1; the higher, the riskier."""
+        return [*Risk].index(self) + 1
 
 
 def stated_risk(*places: Mapping[str, JsonValue] | None) -> Risk | None:

@@ -3,7 +3,7 @@
 The number comes from a short text of every open question that may name the person. Records are read only for one page.
 A page begins behind a position, not at a number, so that answered questions do not shift it.
 
-Source: API.md §6, ``GET /inbox``; docs/decisions/0043.
+Source: API.md §6, ``GET /inbox``; docs/decisions/0043, 0120.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from enum import StrEnum
 from functools import partial
 from itertools import chain
 from typing import NamedTuple
@@ -28,8 +29,8 @@ from core.store.inbox import Entry, EntryCursor
 FOREVER = datetime.max.replace(tzinfo=UTC)
 """The deadline of a question that has none: behind all others."""
 
-PLACE = r"(never|[0-9]{1,16})-([0-9]{1,16})-([A-Za-z0-9-]{1,64})"
-"""How a position is written: deadline and asking in microseconds, and the ref."""
+PLACE = r"(?:r([0-4])-)?(never|[0-9]{1,16})-([0-9]{1,16})-([A-Za-z0-9-]{1,64})"
+"""How a position is written: the risk if the order goes by it, deadline and asking in microseconds, and the ref."""
 
 _AT_ONCE = 1000
 _MOST_VERDICTS = 20_000
@@ -42,18 +43,63 @@ Prove = Callable[[Actor, Collection[str]], Awaitable[Actor]]
 """The actor, and which of these references a channel has found them behind (:attr:`Actor.proven`)."""
 
 
+class Order(StrEnum):
+    """What comes first in an inbox."""
+
+    DEADLINE = "deadline"
+    """The soonest; what has none is last."""
+    AGE = "age"
+    """The oldest."""
+    RISK = "risk"
+    """The highest, and of those as by deadline."""
+
+
 class Position(NamedTuple):
-    """Where a question stands in every inbox."""
+    """Where a question stands in every inbox of one :class:`Order`. By age ``deadline`` is when it was asked; ``risk``
+    is 0 but by risk."""
 
     deadline: datetime
     asked_at: datetime
     ref: str
+    risk: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowed:
+    """Which of the questions that wait are shown, and in what order. ``text`` has to stand in the question as people
+    see it, which ``shows`` says of a question; a ``ref`` finds that one alone. ``risk`` is its rank."""
+
+    text: str | None = None
+    shows: Callable[[str], bool] | None = None
+    ref: str | None = None
+    risk: int | None = None
+    order: Order = Order.DEADLINE
+
+    def fits(self, entry: Entry) -> bool:
+        if self.ref is not None and entry.ref != self.ref:
+            return False
+        if self.risk is not None and entry.risk != self.risk:
+            return False
+        return self.text is None or self.shows is None or self.shows(entry.question)
+
+    def position(self, entry: Entry) -> Position:
+        deadline = entry.suspended_at if self.order is Order.AGE else entry.expires_at or FOREVER
+        return Position(deadline, entry.suspended_at, entry.ref, entry.risk if self.order is Order.RISK else 0)
+
+
+ALL_THAT_WAITS = Narrowed()
+
+
+def rank(place: Position) -> tuple[int, datetime, datetime, str]:
+    """By what positions are compared."""
+    return -place.risk, place.deadline, place.asked_at, place.ref
 
 
 def written(place: Position) -> str:
     """``place`` for a link or a cursor; it stays what it is, whatever is answered meanwhile."""
     deadline = _NEVER if place.deadline == FOREVER else str(_micros(place.deadline))
-    return f"{deadline}-{_micros(place.asked_at)}-{place.ref}"
+    risk = f"r{place.risk}-" if place.risk else ""
+    return f"{risk}{deadline}-{_micros(place.asked_at)}-{place.ref}"
 
 
 def position(text: str) -> Position | None:
@@ -61,8 +107,8 @@ def position(text: str) -> Position | None:
     found = _PLACE.fullmatch(text)
     if found is None:
         return None
-    deadline, asked_at, ref = found.groups()
-    return Position(FOREVER if deadline == _NEVER else _at(deadline), _at(asked_at), ref)
+    risk, deadline, asked_at, ref = found.groups()
+    return Position(FOREVER if deadline == _NEVER else _at(deadline), _at(asked_at), ref, int(risk or 0))
 
 
 def _micros(at: datetime) -> int:
@@ -102,11 +148,11 @@ class _Counting:
         behind: list[Position] = []
         up_to: list[Position] = []
         for one in positions:
-            (behind if self.start is None or one > self.start else up_to).append(one)
+            (behind if self.start is None or rank(one) > rank(self.start) else up_to).append(one)
         self.total += len(behind) + len(up_to)
         self.before += len(up_to)
-        self.here = heapq.nsmallest(self.limit + 1, chain(self.here, behind))
-        self.earlier = heapq.nlargest(self.limit + 1, chain(self.earlier, up_to))
+        self.here = heapq.nsmallest(self.limit + 1, chain(self.here, behind), key=rank)
+        self.earlier = heapq.nlargest(self.limit + 1, chain(self.earlier, up_to), key=rank)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,13 +161,18 @@ class Inbox:
     permissions: Permissions
 
     async def page(
-        self, actor: Actor, limit: int, after: Position | None = None, prove: Prove | None = None
+        self,
+        actor: Actor,
+        limit: int,
+        after: Position | None = None,
+        prove: Prove | None = None,
+        narrowed: Narrowed = ALL_THAT_WAITS,
     ) -> InboxPage:
         """Open questions that ``actor`` may answer and has not, however many others are open."""
         counting = _Counting(after, limit)
         verdicts: dict[str, bool] = {}
         seen: set[str] = set()
-        async for named in self._naming(actor):
+        async for named in self._naming(actor, narrowed.text):
             some = {one.id: one for one in named if one.id not in seen}.values()  # several references may be theirs
             seen.update(one.id for one in some)
             unknown = {one.audience: Audience.read(one.audience) for one in some if one.audience not in verdicts}
@@ -130,7 +181,7 @@ class Inbox:
                 unknown = {one.audience: Audience.read(one.audience) for one in some}
             actor = await self._knowing(actor, unknown.values(), prove)
             verdicts |= {text: self._waits_for(audience, actor) for text, audience in unknown.items()}
-            counting.add(_position(one) for one in some if verdicts[one.audience])
+            counting.add(narrowed.position(one) for one in some if verdicts[one.audience] and narrowed.fits(one))
         here = counting.here[:limit]
         return InboxPage(
             total=counting.total,
@@ -140,7 +191,7 @@ class Inbox:
             back=counting.earlier[limit] if len(counting.earlier) > limit else None,
         )
 
-    async def _naming(self, actor: Actor) -> AsyncIterator[Sequence[Entry]]:
+    async def _naming(self, actor: Actor, text: str | None) -> AsyncIterator[Sequence[Entry]]:
         """Open questions that may be meant for ``actor``, some at a time."""
         beginnings = [*self.permissions.responders.references_to(actor)]
         if actor.has(Role.OPERATOR):
@@ -148,7 +199,7 @@ class Inbox:
         reached: EntryCursor | None = None
         while True:
             some, reached = await self.database.read(
-                partial(entries.open_naming, beginnings=beginnings, after=reached, limit=_AT_ONCE)
+                partial(entries.open_naming, beginnings=beginnings, after=reached, limit=_AT_ONCE, text=text)
             )
             yield some
             if reached is None:
@@ -171,7 +222,3 @@ class Inbox:
         found = await self.database.read(lambda conn: entries.with_refs(conn, refs))
         here = (found[ref] for ref in refs if ref in found)
         return tuple(one for one in here if self._waits_for(audience_of(one), actor))
-
-
-def _position(entry: Entry) -> Position:
-    return Position(entry.expires_at or FOREVER, entry.suspended_at, entry.ref)

@@ -17,7 +17,17 @@ import sqlalchemy as sa
 from core.database.database import Tx
 from core.domain.intent import title_of
 from core.store.outbox import RowStatus
-from core.store.tables import PageCursor, answer_receipts, archived, intents, is_notice, outbox, suspensions, tokens
+from core.store.tables import (
+    PageCursor,
+    answer_receipts,
+    archived,
+    intents,
+    is_notice,
+    outbox,
+    participants,
+    suspensions,
+    tokens,
+)
 
 BELONGINGS = (outbox, answer_receipts)
 """Tables whose rows belong to one suspension (``suspension_id``, indexed) and leave with it."""
@@ -142,6 +152,7 @@ def remove(tx: Tx, ids: Sequence[str], digests: Sequence[str], now: datetime) ->
     for table in BELONGINGS:
         tx.conn.execute(table.delete().where(table.c.suspension_id.in_(ids)))
     tx.conn.execute(tokens.delete().where(tokens.c.digest.in_(digests)))
+    tx.conn.execute(participants.delete().where(participants.c.suspension_id.in_(ids)))
     _forget_questions(tx, ids)
     tx.conn.execute(suspensions.delete().where(suspensions.c.id.in_(ids)))
     tx.conn.execute(archived.update().where(archived.c.id.in_(ids)).values(archived_at=now))

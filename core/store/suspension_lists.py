@@ -1,5 +1,6 @@
-"""Lists of suspensions, newest first: all that match a client's filter, or only those that may mean one person. Also
-those of one key with the same action or invocation: the open ones, and the earlier answers.
+"""Lists of suspensions, newest first: all that match a client's filter, or only those that may mean one person. What is
+filtered by when it ended is listed by that. Also those of one key with the same action or invocation: the open ones,
+and the earlier answers.
 
 For one person the database skips suspensions that do not name them, along the index of the lists. It reads a bounded
 number of rows for each part of a list, however few of them are theirs.
@@ -49,6 +50,20 @@ class Filter:
     channel: str | None = None
     text: str | None = None
     created_by: str | None = None
+    risk: int | None = None
+    """As :attr:`core.domain.wording.Risk.rank` counts it."""
+    ended_since: datetime | None = None
+    ended_before: datetime | None = None
+
+    @property
+    def by_end(self) -> bool:
+        """Whether the list goes by when a question ended, and not by when it was asked."""
+        return self.ended_since is not None or self.ended_before is not None
+
+    def place_of(self, suspension: Suspension) -> PageCursor:
+        """Where it stands in the list."""
+        ended = suspension.ended
+        return (ended.at if self.by_end and ended is not None else suspension.ask.suspended_at), suspension.id
 
 
 def page(
@@ -91,7 +106,13 @@ def _form(
     )
 
 
-_FILTERS = ("session_id", "invocation_id", "signal_id", "channel", "created_by", "text")
+_FILTERS = (
+    *("session_id", "invocation_id", "signal_id", "channel", "created_by", "text"),
+    *("risk", "ended_since", "ended_before"),
+)
+
+
+_BY_END = {"ended_since", "ended_before"}
 
 
 def _values(wanted: Filter, before: PageCursor | None, limit: int, until: PageCursor | None = None) -> dict[str, Any]:
@@ -151,9 +172,35 @@ def horizon(conn: sa.Connection, wanted: Filter, before: PageCursor | None) -> P
     """The last row that one part of such a list looks at, whatever text is wanted; ``None`` if that reaches the
     end."""
     wanted = replace(wanted, text=None)
-    statement = _wanted(sa.select(_table.suspended_at, _table.id), _form(wanted, before)).offset(LOOKED_AT - 1)
-    row = conn.execute(statement, _values(wanted, before, 1)).first()
-    return None if row is None else (row.suspended_at, row.id)
+    form = _form(wanted, before)
+    at = _order(form, _table)
+    places: sa.Select[Any] = sa.select(at, _table.id)
+    row = conn.execute(_wanted(places, form).offset(LOOKED_AT - 1), _values(wanted, before, 1)).first()
+    return None if row is None else (row[0], row[1])
+
+
+def count(conn: sa.Connection, wanted: Filter, most: int, *, until: PageCursor | None = None) -> int:
+    """How many there are, ``most`` at most; with ``until`` down to that place. Not of what has a text: rows would have
+    to be read."""
+    form = _form(wanted, None, until)
+    those = _wanted(sa.select(_table.id), form).subquery()
+    return conn.scalar(sa.select(sa.func.count()).select_from(those), _values(wanted, None, most, until)) or 0
+
+
+def ids_at(conn: sa.Connection, at: datetime, *, by_end: bool) -> Sequence[str]:
+    """The questions that stand at exactly this instant of a list."""
+    column = _table.ended_at if by_end else _table.suspended_at
+    return conn.scalars(sa.select(_table.id).where(column == at)).all()
+
+
+def back(conn: sa.Connection, wanted: Filter, before: PageCursor, limit: int) -> PageCursor | None:
+    """What the page before the one that comes after ``before`` comes after; ``None`` if that is the first."""
+    form = _form(wanted, None, before)
+    at = _order(form, _table)
+    places: sa.Select[Any] = sa.select(at, _table.id)
+    earlier = _where(places, form, _table).order_by(at, _table.id).offset(limit).limit(1)
+    row = conn.execute(earlier, _values(wanted, None, limit, before)).first()
+    return None if row is None else (row[0], row[1])
 
 
 def naming(
@@ -171,8 +218,17 @@ def naming(
 def _wanted(statement: sa.Select[Any], form: _Form, table: Columns = _table) -> sa.Select[Any]:
     """``statement`` of what is wanted and older than ``before``, newest first; :func:`_values` makes what it takes.
     ``table`` has the columns of suspensions."""
-    statement = statement.order_by(table.suspended_at.desc(), table.id.desc())
-    statement = statement.limit(sa.bindparam("limit", type_=sa.Integer))
+    statement = statement.order_by(_order(form, table).desc(), table.id.desc())
+    return _where(statement.limit(sa.bindparam("limit", type_=sa.Integer)), form, table)
+
+
+def _order(form: _Form, table: Columns) -> sa.ColumnElement[Any]:
+    at: sa.ColumnElement[Any] = table.ended_at if form.given & _BY_END else table.suspended_at
+    return at
+
+
+def _where(statement: sa.Select[Any], form: _Form, table: Columns) -> sa.Select[Any]:
+    """Those alone that are wanted."""
     named = form.given & {"session_id", "invocation_id", "signal_id"}
     for name in (*sorted(named), *({"channel"} & form.given)):
         statement = statement.where(table[name] == sa.bindparam(name, type_=sa.Text))
@@ -186,7 +242,15 @@ def _wanted(statement: sa.Select[Any], form: _Form, table: Columns = _table) -> 
         wanted = sa.func.lower(sa.bindparam("text", type_=sa.Text))
         statement = statement.where(sa.func.lower(table.question).like(wanted, escape="/"))
         # as ILIKE, PostgreSQL might read its whole index of trigrams for a text that has none
-    place = sa.tuple_(table.suspended_at, table.id)
+    if "risk" in form.given:
+        statement = statement.where(table.risk == sa.bindparam("risk", type_=sa.Integer))
+    if form.given & _BY_END:
+        statement = statement.where(table.ended_at.is_not(None))  # as the index says
+    if "ended_since" in form.given:
+        statement = statement.where(table.ended_at >= sa.bindparam("ended_since", type_=table.ended_at.type))
+    if "ended_before" in form.given:
+        statement = statement.where(table.ended_at < sa.bindparam("ended_before", type_=table.ended_at.type))
+    place = sa.tuple_(_order(form, table), table.id)
     if "before" in form.given:
         statement = statement.where(place < _bound("before"))
     if "until" in form.given:

@@ -33,8 +33,9 @@ from core.domain.suspension import (
     UndoableAnswer,
 )
 from core.domain.wire import json_text
+from core.domain.wording import stated_risk
 from core.errors import Conflict
-from core.store import inbox_entries
+from core.store import inbox_entries, participants
 from core.store.tables import archived, is_notice, outages, outbox, suspensions
 
 _ASK: TypeAdapter[Ask] = TypeAdapter(Ask)
@@ -88,6 +89,7 @@ def insert(tx: Tx, suspension: Suspension) -> None:
             "invocation_id": ask.resume.invocation_id,
             "question": ask.question,
             "action_digest": ask.action_digest,
+            "risk": None if (risk := stated_risk(ask.decision_record, ask.context)) is None else risk.rank,
             "ask": json_text(_ASK.dump_python(ask, mode="json")),
             "suspended_at": ask.suspended_at,
             **_moving(suspension, audience),
@@ -107,6 +109,7 @@ def update(tx: Tx, moved: Sequence[Suspension]) -> None:
     if _UPDATE.count(tx.conn, *rows) < len(rows):
         raise Conflict("The suspension has moved meanwhile; ask again.")
     inbox_entries.keep(tx, those)
+    participants.keep(tx, moved)
 
 
 _MOVING = (

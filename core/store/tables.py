@@ -91,6 +91,8 @@ _INVOKED = sa.text("invocation_id IS NOT NULL")
 _SIGNALLED = sa.text("signal_id IS NOT NULL")
 _ACTING = sa.text("action_digest IS NOT NULL")
 _UNNOTED = sa.text("status <> 'open' AND outcome IS NULL")
+_HAS_ENDED = sa.text("ended_at IS NOT NULL")
+_RISKY = sa.text("risk IS NOT NULL")
 
 suspensions = sa.Table(
     "suspensions",
@@ -132,12 +134,15 @@ suspensions = sa.Table(
     sa.Column("ended_at", Instant),
     sa.Column("ended_on", sa.Text),
     sa.Column("ended_by", sa.Text),
+    sa.Column("risk", sa.Integer),
     sa.Index("ix_suspensions_outcomes", "suspended_at", "outcome", "ended_at", "attempt", "ended_on", "ended_by"),
     sa.Index("ix_suspensions_unnoted", "id", **where(_UNNOTED)),
     sa.Index("ix_suspensions_listed", "suspended_at", "id"),
     sa.Index("ix_suspensions_creator", "created_by", "suspended_at", "id"),
     sa.Index("ix_suspensions_channel", "channel", "suspended_at", "id"),
     sa.Index("ix_suspensions_ended", "status", "suspended_at", "id", **where(_ENDED)),
+    sa.Index("ix_suspensions_ended_at", "ended_at", "id", **where(_HAS_ENDED)),
+    sa.Index("ix_suspensions_risk", "risk", "suspended_at", "id", **where(_RISKY)),
     sa.Index("ix_suspensions_ended_creator", "created_by", "status", "suspended_at", "id", **where(_ENDED)),
     sa.Index("ix_suspensions_in_session", "session_id", "suspended_at", "id", **where(_IN_SESSION)),
     sa.Index("ix_suspensions_intent", "intent_id"),
@@ -160,6 +165,16 @@ inbox_entries = sa.Table(
     sa.Column("reference", BY_BYTES, primary_key=True),
     sa.Column("suspended_at", Instant, primary_key=True),
     sa.Column("suspension_id", sa.Text, primary_key=True),
+    **CLUSTERED,
+)
+
+participants = sa.Table(
+    "participants",
+    metadata,
+    sa.Column("identity", BY_BYTES, primary_key=True),
+    sa.Column("suspended_at", Instant, primary_key=True),
+    sa.Column("suspension_id", sa.Text, primary_key=True),
+    sa.Index("ix_participants_suspension", "suspension_id"),
     **CLUSTERED,
 )
 

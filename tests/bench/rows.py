@@ -20,7 +20,7 @@ from typing import Any
 import psycopg
 import sqlalchemy as sa
 
-from core.store.tables import events, inbox_entries, intents, outbox, suspensions, tokens
+from core.store.tables import events, inbox_entries, intents, outbox, participants, suspensions, tokens
 
 Later = Callable[[int], timedelta]
 """By how much the instants of copy ``n`` lie behind the original's."""
@@ -32,8 +32,9 @@ _OF = {
     outbox: "suspension_id",
     tokens: "suspension_id",
     inbox_entries: "suspension_id",
+    participants: "suspension_id",
 }
-_INSTANTS = {"look_at", "suspended_at", "created_at", "updated_at", "due_at", "settled_at"}
+_INSTANTS = {"ended_at", "look_at", "suspended_at", "created_at", "updated_at", "due_at", "settled_at"}
 _AT_ONCE = 10_000
 _INDEXES_ON = {
     "sqlite": "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL",

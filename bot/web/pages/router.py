@@ -17,15 +17,27 @@ from bot.openid.provider import Provider
 from bot.web.errors import wants_html
 from bot.web.pages.answer import Answering, AnswerPage, QuestionPage
 from bot.web.pages.inbox import InboxPages
+from bot.web.pages.inbox_together import TogetherPages
 from bot.web.pages.insights import CSV, InsightsPage
 from bot.web.pages.personal_data import PersonalDataPage
 from bot.web.pages.provider_pages import ProviderPages
 from bot.web.pages.rendering import Handler, PageContext
 from bot.web.pages.signin import MAIL_CHANNEL, Sessions, SignIn, SignInLinks
-from bot.web.pages.urls import INBOX, INSIGHTS, ME, SIGN_IN, SIGN_OUT, back_place, start_place
+from bot.web.pages.urls import (
+    INBOX,
+    INBOX_ANSWER,
+    INBOX_TOGETHER,
+    INSIGHTS,
+    ME,
+    SIGN_IN,
+    SIGN_OUT,
+    back_place,
+    start_place,
+)
 from core.delivery.pause import Pausing
 from core.engine.collaboration import Collaboration
 from core.engine.engine import Engine
+from core.engine.history import History
 from core.engine.inbox import Inbox
 from core.engine.insights import Insights
 from core.engine.signature_lines import SignatureLines
@@ -58,6 +70,9 @@ def pages_router(
     answering = Answering(room, collaboration, signatures)
     answer, question = AnswerPage(answering, sessions, require_sign_in), QuestionPage(answering, sessions)
     figures = InsightsPage(room, sessions, insights)
+    database, permissions = engine.database, engine.permissions
+    inbox = InboxPages(room, sessions, Inbox(database, permissions), History(database, permissions), pausing)
+    together = TogetherPages(inbox)
     personal_data = PersonalDataPage(room, sessions, signatures)
     offered = [(one.registration.key, one.registration.name) for one in providers]
     ways = [one for one in channels if one != MAIL_CHANNEL or mails_links]
@@ -74,7 +89,10 @@ def pages_router(
         ("POST", "/a/{token}", answer.take),
         ("GET", "/q/{ref}", question.show),
         ("POST", "/q/{ref}", question.take),
-        ("GET", INBOX, InboxPages(room, sessions, Inbox(engine.database, engine.permissions), pausing).show),
+        ("GET", INBOX, inbox.show),
+        ("POST", INBOX_ANSWER, inbox.answer),
+        ("GET", INBOX_TOGETHER, together.show),
+        ("POST", INBOX_TOGETHER, together.answer),
         ("GET", INSIGHTS, figures.show),
         ("GET", CSV, figures.download),
         ("GET", ME, personal_data.show),

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from urllib.parse import quote, urlsplit
 
 INBOX = "/inbox"
+INBOX_ANSWER = "/inbox/answer"
+INBOX_TOGETHER = "/inbox/together"
 ME = "/me"
 INSIGHTS = "/insights"
 SIGN_IN = "/signin"
@@ -15,7 +17,7 @@ SIGN_OUT = "/signout"
 REF = re.compile(r"[A-Za-z0-9-]{1,64}")
 TOKEN = re.compile(r"[A-Za-z0-9]{16,64}")
 
-_ONWARD = re.compile(rf"/inbox|/insights|/me|/q/{REF.pattern}")
+_ONWARD = re.compile(rf"/inbox(?:\?[A-Za-z0-9_.~%&=+-]{{1,500}})?|/insights|/me|/q/{REF.pattern}")
 
 
 @dataclass(frozen=True, slots=True)

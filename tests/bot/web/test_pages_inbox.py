@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from bot.web.pages.inbox import inbox_place
+from bot.web.pages.inbox_filters import Filters
 from core.domain.answers import GivenAnswer
 from core.domain.people import Actor
 from core.domain.suspension import ResponseType
-from core.engine.inbox import FOREVER, Position, position
+from core.engine.inbox import FOREVER, Position, position, written
 from tests.bot.web.pages_world import ALICE, BOB, CAROL, START, Browser, Page, World, a_world
 from tests.core.store_examples import keep, numbered
 
@@ -22,6 +22,10 @@ from tests.core.store_examples import keep, numbered
 async def world(tmp_path: Path) -> AsyncIterator[World]:
     async with a_world(tmp_path) as world:
         yield world
+
+
+def inbox_place(after: Position) -> str:
+    return Filters().link(after=written(after))
 
 
 def questions(page: Page) -> list[str]:
@@ -137,16 +141,18 @@ async def test_what_is_overdue_comes_first_and_what_has_no_deadline_last(world: 
 )
 async def test_a_high_risk_is_in_the_inbox(world: World, stated: dict[str, Any]) -> None:
     await world.ask(**stated)
-    assert "Risk critical, says the agent" in (await (await world.signed_in(ALICE)).get("/inbox")).text
+    assert "Risk critical" in (await (await world.signed_in(ALICE)).get("/inbox")).text
 
 
 async def test_a_low_risk_is_not(world: World) -> None:
     await world.ask(decision_record={"risk": 0.1})
-    assert "Risk" not in (await (await world.signed_in(ALICE)).get("/inbox")).text
+    page = await (await world.signed_in(ALICE)).get("/inbox")
+    assert "tag urgent" not in page.html
+    assert "says the agent" not in page.text
 
 
 async def test_the_inbox_shows_the_beginning_of_a_long_question_redacted(world: World) -> None:
-    await world.ask("My card is 4111 1111 1111 1111. " + "Why? " * 1_000 + "The end.")
+    await world.ask("My card is 4111 1111 1111 1111. " + "Why? " * 1_500 + "The end.")
     page = await (await world.signed_in(ALICE)).get("/inbox")
     assert "My card is" in page.text
     assert "4111" not in page.text

@@ -15,7 +15,7 @@ from bot.web.pages.forms import LARGEST_FORM
 from core.domain.suspension import Choice, ResponseType
 from tests.bot.web.pages_world import ALICE, BOB, Browser, Page, World, a_world
 
-PAGES = ["/inbox", "/signin", "/signin/forged", "/q/HR-7F3K", "/a/unknown"]
+PAGES = ["/inbox", "/inbox/together", "/signin", "/signin/forged", "/q/HR-7F3K", "/a/unknown"]
 NASTY = (
     "<script>alert(1)</script> <a href='https://evil.example'>x</a> \"'&{{ 7*1573 }} https://evil.example javascript:x"
 )
@@ -159,7 +159,7 @@ async def all_pages(world: World) -> list[Page]:
     pages += [await browser.post("/a/unknown", {}), await browser.post(pages[0].path, {})]
     pages += [await browser.get(path) for path in PAGES]
     signed_in = await world.signed_in(BOB)
-    return [*pages, await signed_in.get("/inbox"), await signed_in.get("/q/HR-none")]
+    return [*pages, *[await signed_in.get(path) for path in ("/inbox", "/inbox/together", "/q/HR-none")]]
 
 
 async def test_every_page_carries_the_headers_that_keep_it_to_itself(world: World) -> None:

@@ -1,4 +1,4 @@
-// The pages work without this. It picks the choice that a link names, tells times in the browser's zone, and keeps the inbox as it is now. It reads; it never sends anything.
+// The pages work without this. It picks the choice that a link names, and tells times in the browser's zone. It reads; it never sends anything.
 "use strict";
 
 function pick() {
@@ -25,18 +25,6 @@ function tellHere(time) {
   time.textContent = !("clock" in time.dataset) ? `${day} ${clock} ${zone}` : near ? clock : `${day} ${clock}`;
 }
 
-// While somebody looks at it, and is at none of its links.
-async function follow(shown) {
-  if (document.hidden || shown.contains(document.activeElement)) return;
-  const response = await fetch(location.href, { cache: "no-store" });
-  if (response.redirected) location.reload(); // signed out, or this page of the list is gone
-  if (!response.ok || response.redirected) return;
-  const page = new DOMParser().parseFromString(await response.text(), "text/html");
-  document.title = page.title;
-  shown.replaceChildren(...page.querySelector("main").childNodes);
-  shown.querySelectorAll("time[data-utc]").forEach(tellHere);
-}
-
 // What is about to be over in some seconds is looked at again then.
 function lookAgain(shown) {
   setTimeout(() => location.replace(location.href), 1000 * Number(shown.dataset.again));
@@ -45,7 +33,3 @@ function lookAgain(shown) {
 pick();
 document.querySelectorAll("[data-again]").forEach(lookAgain);
 document.querySelectorAll("time[data-utc]").forEach(tellHere);
-if (document.body.dataset.follows) {
-  const shown = document.querySelector("main");
-  setInterval(() => follow(shown).catch(() => {}), 1000 * Number(document.body.dataset.follows));
-}
