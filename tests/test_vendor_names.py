@@ -38,7 +38,6 @@ ELSEWHERE = {
     "bot/observability/telemetry.py": "the loggers of a vendor's library, and the help text of a metric",
     "bot/openid/identity.py": SIGN_IN,
     "bot/people/on_call.py": READS,
-    "bot/web/api/conditions.py": "the published pattern of a recipient, which the API document repeats",
     "bot/web/api/replies.py": EXAMPLE,
     "bot/web/pages/provider_pages.py": SIGN_IN,
     "bot/web/pages/signin.py": SIGN_IN,

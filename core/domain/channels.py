@@ -24,16 +24,20 @@ class RecipientKind(StrEnum):
     """Whoever is on call when the question is sent."""
 
 
+ANYTHING = r"(?s:.+)"
+
+
 @dataclass(frozen=True, slots=True)
 class RecipientForm:
     """``PREFIX:VALUE``, a reference that ``channel`` understands. ``value`` is a regular expression for the whole of
-    VALUE; a mailbox is read by core. ``shown`` is how the form is told to people: ``slack:C…``."""
+    VALUE, which the OpenAPI document repeats; a mailbox is read by core.
+    ``shown`` is how the form is told to people: ``slack:C…``."""
 
     prefix: str
     shown: str
     channel: str
     kind: RecipientKind = RecipientKind.PLACE
-    value: str = r"(?s:.+)"
+    value: str = ANYTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,11 @@ def form_of(prefix: str) -> RecipientForm | None:
 def prefixes_of(kind: RecipientKind) -> tuple[str, ...]:
     """What references of ``kind`` begin with: ``NAME:``."""
     return tuple(f"{form.prefix}:" for form in _forms.values() if form.kind is kind)
+
+
+def forms() -> tuple[RecipientForm, ...]:
+    """Those of all channels."""
+    return tuple(_forms.values())
 
 
 def recipient_forms() -> str:

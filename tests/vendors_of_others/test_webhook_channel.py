@@ -139,6 +139,12 @@ async def test_a_question_goes_out_by_it_and_an_answer_comes_in_by_its_door(
             "alice@example.com",
         ), record
         page = await http.get(posted["page"])
+        described = (await http.get(f"{service.url}/openapi.json")).json()["components"]["schemas"]["SuspendBody"]
+        [pattern] = [one["pattern"] for one in described["properties"]["notify_to"]["anyOf"] if "pattern" in one]
+        assert [one for one in ("webhook:alice", "slack:C0OPS", "elsewhere:x") if re.search(pattern, one)] == [
+            "webhook:alice",
+            "slack:C0OPS",
+        ]
         assert page.status_code == 200
         assert "via the chat" in page.text
         shown, happened = [
