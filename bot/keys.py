@@ -185,7 +185,7 @@ class KeyRing:
         self._stored = {key.name: key for key in found}
         hashes = ((one, key) for key in found for one in (key.key_hash, key.previous_hash))
         self._stored_by_hash = {one: key for one, key in hashes if one is not None}
-        self._stored_roles = _roles_of(self._valid())
+        self._stored_roles = roles_of(self._valid())
         self._tell_watchers()
 
     def _tell_watchers(self) -> None:
@@ -298,7 +298,7 @@ class KeyRing:
 _NO_ROLES: frozenset[Role] = frozenset()
 
 
-def _roles_of(keys: Iterable[StoredKey]) -> Mapping[str, frozenset[Role]]:
+def roles_of(keys: Iterable[StoredKey]) -> Mapping[str, frozenset[Role]]:
     """What the keys of one identity may do together, by identity."""
     found: dict[str, frozenset[Role]] = {}
     for key in keys:

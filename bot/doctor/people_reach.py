@@ -13,6 +13,7 @@ from bot.config.settings import Settings
 from bot.doctor.examination import Examination
 from bot.doctor.findings import Finding, fault, ok, some, warning
 from bot.doctor.network import Unreached
+from bot.keys import roles_of
 from bot.people.directory import Directory
 from bot.vendors.installed import vendor, vendors
 from core.domain.channels import RecipientKind, recipient_forms
@@ -21,9 +22,20 @@ from core.domain.people import parse_recipient
 PEOPLE, LADDER, DEFAULT = "people", "people.ladder", "people.default"
 
 
-def directory_of(settings: Settings) -> Directory:
-    """Everybody is taken to be known to each vendor by their e-mail: another check asks it."""
-    return Directory(settings, sources={one.name: one.everybody() for one in vendors()})
+async def directory_of(examined: Examination) -> Directory:
+    """With the keys that the database has. Everybody is taken to be known to each vendor by their e-mail: another check
+    asks it."""
+    stored, now = await examined.stored_if_any(), examined.around.now()
+    keys = {one.name: one for one in (stored.keys if stored is not None else ())}
+    valid = [one for one in keys.values() if one.revoked_at is None]
+    roles = roles_of(valid)
+    return Directory(
+        examined.settings,
+        lambda name: roles.get(name, frozenset()),
+        lambda: tuple(one.name for one in valid),
+        {one.name: one.everybody() for one in vendors()},
+        lambda name: name in keys and keys[name].shuts_out_file(now),
+    )
 
 
 def reaches(people: Directory, reference: str, channel: str) -> bool:
@@ -35,7 +47,7 @@ async def people(examined: Examination) -> Sequence[Finding]:
     settings = examined.settings
     if not settings.set_up:
         return []
-    known = directory_of(settings)
+    known = await directory_of(examined)
     return [_anybody(settings, known), _ladder(settings, known), _default(settings, known)]
 
 
@@ -110,7 +122,7 @@ async def alerts(examined: Examination) -> Sequence[Finding]:
     if not settings.alerts.notify:
         found = "nobody is told if a channel is shut or a callback is given up"
         return [warning(ALERTS, found, "Set alerts.notify, such as [ops@example.com].")]
-    people: Directory = directory_of(settings)
+    people = await directory_of(examined)
     lost = [
         one for one in settings.alerts.notify if not any(reaches(people, one, channel) for channel in settings.set_up)
     ]

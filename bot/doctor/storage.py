@@ -11,6 +11,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
+from bot.config.problems import InvalidConfiguration
 from bot.config.settings import Settings
 from bot.doctor.examination import Examination, aside
 from bot.doctor.findings import Finding, fault, ok, warning
@@ -21,7 +22,7 @@ from core.store.inspection import Inspected
 from core.store.schema import HEAD
 
 DATABASE, SCHEMA, SEARCH, POOLER = "database", "database.schema", "database.search", "database.pooler"
-SECRET_KEY, FILES, DISK = "secret_key", "files", "disk"
+SECRET_KEY, API_KEYS, FILES, DISK = "secret_key", "api_keys", "files", "disk"
 
 _FULL = 100 * 1024 * 1024
 _NEARLY_FULL = 1024 * 1024 * 1024
@@ -112,6 +113,8 @@ async def secret_key(examined: Examination) -> Sequence[Finding]:
         return [fault(SECRET_KEY, f"{path} is gone, and the database is used with it", _restore(path))]
     try:
         root = await aside(lambda: root_key(settings, folder))
+    except InvalidConfiguration as invalid:  # the key in the file is good, and one of its hashes is of a published key
+        return [fault(API_KEYS, one.line, _another_key(one.key)) for one in invalid.problems]
     except ConfigError as error:
         others_read = "others may read" in error.message
         return [fault(SECRET_KEY, error.message, f"Run `chmod 600 {path}`." if others_read else _restore(path))]
@@ -126,6 +129,10 @@ def _fits(root: RootKey, kept: str | None, path: Path, *, in_file: bool) -> Find
         return ok(SECRET_KEY, f"{place}; the next start changes the database from secret_key_previous to it")
     found = f"{place}, and not the one that the database was made with"
     return fault(SECRET_KEY, found, "Put the old key back, or into secret_key_previous to change to the new one.")
+
+
+def _another_key(setting: str) -> str:
+    return f"Take {setting} out, and make another key with `handraise keys create NAME --role ROLE`."
 
 
 def _restore(path: Path) -> str:

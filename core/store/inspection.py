@@ -14,7 +14,8 @@ import sqlalchemy as sa
 from core.database.database import is_file
 from core.database.read_only import looking
 from core.errors import ForeignDatabase
-from core.store import installation, jobs, workers
+from core.store import api_keys, installation, jobs, workers
+from core.store.api_keys import StoredKey
 from core.store.schema import HEAD
 from core.store.tables import agent_callbacks, parked, question_search, seen, sessions, subscriptions, suspensions
 
@@ -28,7 +29,8 @@ class Inspected:
     there, if it needs any. ``ahead`` is by how many seconds the database's clock was ahead of this machine's, ``None``
     for a file, which has none. The rest is there only if the schema is the one that this version knows.
 
-    ``latest`` says by channel when something last came in. ``learned`` is what was learned of the ways in.
+    ``latest`` says by channel when something last came in. ``learned`` is what was learned of the ways in, ``keys`` the
+    API keys that were made on the command line.
     """
 
     revision: str | None
@@ -40,6 +42,7 @@ class Inspected:
     learned: dict[str, str] | None = None
     callback_urls: tuple[str, ...] = ()
     is_search_indexed: bool = True
+    keys: tuple[StoredKey, ...] = ()
 
     @property
     def is_current(self) -> bool:
@@ -76,6 +79,7 @@ def _inspected(conn: sa.Connection, now: Callable[[], datetime]) -> Inspected:
         installation.everything_learned(conn),
         tuple(dict.fromkeys(_callback_urls(conn))),
         question_search.is_made(conn),
+        tuple(api_keys.every(conn)),
     )
 
 

@@ -10,7 +10,7 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +19,11 @@ import pytest_asyncio
 import sqlalchemy as sa
 from handraise_testing.database import lay_down
 
+from bot.config.published import published
 from bot.doctor.findings import Severity
 from channels.email.authentication import LAST_REPLY
-from core.store.tables import installation
+from core.domain.root_key import RootKey
+from core.store.tables import api_keys, installation
 from tests.bot.doctor.ward import HEARTBEAT_HOST, HOST, Ward, ahead, front, mails, ward
 from tests.channels.email.certificates import self_signed
 from tests.ports import free_port
@@ -252,6 +254,13 @@ def key_file(content: str | None, mode: int = 0o600) -> Plant:
     return plant
 
 
+async def a_published_key(good: Ward, stack: AsyncExitStack, folder: Path) -> dict[str, Any]:
+    """Its hash, which says so only to whoever has the key file."""
+    changed = await key_file("ab" * 32)(good, stack, folder)
+    hashed = RootKey(bytes.fromhex("ab" * 32)).hash_api_key(sorted(published())[0])
+    return changed | {"api_keys": [{"name": "everybody", "key_hash": hashed, "roles": ["agent"]}]}
+
+
 async def a_foreign_file(_good: Ward, _stack: AsyncExitStack, folder: Path) -> dict[str, Any]:
     engine = sa.create_engine(f"sqlite:///{folder}/other.db")
     with engine.begin() as conn:
@@ -310,6 +319,7 @@ PLANTED: dict[str, Planted] = {
     "a key that others read": Planted(key_file("ab" * 32, 0o644), FAULT, "secret_key", "chmod 600"),
     "a damaged key": Planted(key_file("ab" * 5), FAULT, "secret_key", "handraise restore"),
     "a key that is gone": Planted(key_file(None), FAULT, "secret_key", "handraise restore"),
+    "a published key": Planted(a_published_key, FAULT, "api_keys", "handraise keys create"),
     "a full disk": Planted(said(), FAULT, "disk", "Free some space", {"free_bytes": lambda _: 5_000_000}),
     "a disk that fills": Planted(said(), WARNING, "disk", "retention", {"free_bytes": lambda _: 500_000_000}),
     # Clock and addresses
@@ -403,6 +413,9 @@ PLANTED: dict[str, Planted] = {
         "pagerduty_routing_key",
     ),
     "no default": Planted(said(slack__default_channel=None), WARNING, "people.default", "slack.default_channel"),
+    "no operator for the inbox": Planted(
+        said(suspension={"default_channel": "inbox"}, api_keys=[]), WARNING, "people.default", "role operator"
+    ),
     "a default that is nobody": Planted(
         said(suspension={"default_channel": "email"}, email__default_to=["zoe@example.com"]),
         WARNING,
@@ -434,6 +447,23 @@ async def test_a_planted_fault_is_found_with_its_mend(name: str, good: Ward, tmp
     assert all(line.isprintable() for line in lines)
     if planted.level is FAULT:
         assert [one.line for one in found if one.level is FAULT] == [about[0].line]
+
+
+@pytest.mark.parametrize(("revoked_at", "level"), [(None, OK), (datetime(2026, 1, 1, tzinfo=UTC), WARNING)])
+async def test_operators_made_on_the_command_line_are_whom_the_inbox_asks(
+    good: Ward, tmp_path: Path, revoked_at: datetime | None, level: Severity
+) -> None:
+    olga = {"name": "olga@example.com", "key_hash": "of-olga", "roles": ["operator"], "revoked_at": revoked_at}
+    async with AsyncExitStack() as stack:
+        kept = await another_database()(good, stack, tmp_path)
+        engine = sa.create_engine(f"sqlite:///{tmp_path}/handraise.db")
+        with engine.begin() as conn:
+            conn.execute(api_keys.insert().values(**olga, generation=1, created_at=datetime(2026, 1, 1, tzinfo=UTC)))
+        engine.dispose()
+        found = await good.examine(**kept, suspension={"default_channel": "inbox"}, api_keys=[])
+    [about] = [one for one in found if one.subject == "people.default"]
+    assert about.level is level, about.line
+    assert ("olga@example.com" in about.line) is (level is OK)
 
 
 async def test_a_set_up_in_which_nothing_is_planted_is_good_again(good: Ward) -> None:
