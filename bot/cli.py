@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import typer
 from handraise.cli.arguments import AsJson
+from handraise.cli.command_group import CommandGroup
 from handraise.cli.progress import progress
 from handraise.cli.terminal import give_json, say, warn
 
@@ -90,9 +91,9 @@ app.command(rich_help_panel=_SETTING_UP)(configuration.check)
 app.command(rich_help_panel=_SETTING_UP)(doctor.doctor)
 app.command(rich_help_panel=_SERVING)(backup.backup)
 app.command(rich_help_panel=_SERVING)(backup.restore)
-app.add_typer(keys.app, name="keys", rich_help_panel=_SETTING_UP)
-app.add_typer(channels.slack, name="slack", rich_help_panel=_SETTING_UP)
-app.add_typer(channels.mail, name="mail", rich_help_panel=_SETTING_UP)
+app.add_typer(keys.app, name="keys", cls=CommandGroup, rich_help_panel=_SETTING_UP)
+app.add_typer(channels.slack, name="slack", cls=CommandGroup, rich_help_panel=_SETTING_UP)
+app.add_typer(channels.mail, name="mail", cls=CommandGroup, rich_help_panel=_SETTING_UP)
 
 
 def _without_trace(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 from handraise.cli.arguments import AsJson
 from handraise.cli.client import Client, part
+from handraise.cli.command_group import CommandGroup
 from handraise.cli.terminal import give_bytes, give_json, say, say_lines, warn
 
 from core.errors import ConfigError
@@ -47,7 +48,7 @@ def show(digest: Annotated[str, typer.Argument(help="The mail's digest, from the
 
 
 mail = typer.Typer(help="What mails look like, and what came in.", no_args_is_help=True)
-mail.add_typer(quarantine, name="quarantine")
+mail.add_typer(quarantine, name="quarantine", cls=CommandGroup)
 
 _SENDER, _REPLY_TO = "Handraise <handraise@example.com>", "answers@example.com"
 

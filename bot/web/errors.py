@@ -20,6 +20,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Match, Mount
 
 from bot.front.headers import FIELDS
+from bot.web.unknown_fields import suggestions
 from core import errors
 from core.errors import HandraiseError, envelope
 
@@ -253,11 +254,19 @@ async def _validation_error(request: Request, error: Exception) -> Response:
     if all(_is_missing_version(problem) for problem in problems):
         needed = errors.VersionRequired("If-Match with the intent's version is needed.")
         return JSONResponse(error_body(needed, request.url.path), status_of(needed))
-    fields = [{"path": _path(problem["loc"]), "message": sentence(problem)} for problem in problems]
-    first = fields[0]
+    meant = suggestions(request, list(problems))
+    fields = [{"path": _path(one["loc"]), "message": _said(one, meant.get(one["loc"]))} for one in problems]
+    first, near = fields[0], meant.get(problems[0]["loc"])
     more = f" (and {len(fields) - 1} more)" if len(fields) > 1 else ""
     message = f"{first['path']}: {first['message']}{more}"
+    if near is not None:
+        message = f'unknown field "{first["path"]}": did you mean "{near}"?{more}'
     return JSONResponse(envelope("invalid_request", message, fields=fields), 422)
+
+
+def _said(problem: Mapping[str, Any], near: str | None) -> str:
+    """What is wrong; of an unknown field also the known one that is ``near`` to it."""
+    return sentence(problem) if near is None else f'{sentence(problem)} Did you mean "{near}"?'
 
 
 async def _bug(request: Request, error: Exception) -> Response:

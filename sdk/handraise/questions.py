@@ -10,12 +10,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from typing import Annotated, TypedDict
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, PlainValidator
 
 from handraise.closed_sets import ChoiceStyle, FallbackPolicy, Kind, PagerSeverity, ResponseType, Strategy
+from handraise.nearest_name import nearest_name
 
 
 def _text(value: object) -> str:
@@ -197,8 +197,8 @@ def check_names(options: Mapping[str, object], known: type) -> None:
     """Raises ``TypeError`` for a keyword that ``known``, a ``TypedDict``, does not have. It names the nearest one."""
     for name in options:
         if name not in known.__annotations__:
-            near = get_close_matches(name, known.__annotations__, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
+            near = nearest_name(name, known.__annotations__)
+            hint = f"; did you mean {near!r}?" if near else ""
             raise TypeError(f"unexpected keyword argument {name!r}{hint}")
 
 

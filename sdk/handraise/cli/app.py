@@ -14,16 +14,16 @@ from typing import Annotated, Any
 
 import typer
 import typer.main
-from typer.core import TyperGroup
 
 from handraise.cli import admin, answer, ask, audit, hook, lookup, mcp, run, stats
+from handraise.cli.command_group import CommandGroup
 from handraise.cli.terminal import say, warn
 
 GROUP = "handraise.commands"
 _DISTRIBUTIONS = ("handraise", "handraise-server")
 
 
-class Commands(TyperGroup):
+class Commands(CommandGroup):
     """The group ``handraise``: its own commands, then those of other distributions."""
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -32,19 +32,9 @@ class Commands(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         return super().get_command(ctx, cmd_name) or _added().get(cmd_name)
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        name = args[0]
-        if not name.startswith("-") and self.get_command(ctx, name) is None and not _added():
-            ctx.fail(f"No such command '{name}'. The server's own come with handraise-server, which is not installed.")
-        return super().resolve_command(ctx, args)
-
-    def invoke(self, ctx: Any) -> Any:
-        """Run a command. What Pydantic has against an argument is said as everything else is."""
-        try:
-            return super().invoke(ctx)
-        except typer.BadParameter as wrong:
-            wrong.message = wrong.message.removeprefix("Value error, ").replace("Input should be", "must be", 1)
-            raise
+    @property
+    def absent(self) -> str:
+        return "" if _added() else " The server's own come with handraise-server, which is not installed."
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """The commands under their headings, each with its first sentence whole."""
@@ -127,11 +117,15 @@ app.command(rich_help_panel=_LOOKING)(lookup.whoami)
 app.command(rich_help_panel=_ADMIN)(admin.pause)
 app.command(rich_help_panel=_ADMIN)(admin.unpause)
 app.add_typer(
-    hook.app, name="hook", rich_help_panel=_CODING, help="Coding agents that ask a person before a tool runs."
+    hook.app,
+    name="hook",
+    cls=CommandGroup,
+    rich_help_panel=_CODING,
+    help="Coding agents that ask a person before a tool runs.",
 )
 app.command("callbacks", rich_help_panel=_ADMIN)(admin.list_)
 app.command(rich_help_panel=_ADMIN)(admin.redrive)
 app.command(rich_help_panel=_ADMIN)(audit.export)
 app.command(rich_help_panel=_ADMIN)(admin.signin_link)
 app.command(rich_help_panel=_ADMIN)(admin.reload)
-app.add_typer(audit.app, name="audit", rich_help_panel=_ADMIN)
+app.add_typer(audit.app, name="audit", cls=CommandGroup, rich_help_panel=_ADMIN)

@@ -117,6 +117,40 @@ async def test_a_question_that_is_refused_says_why(room: World, given: dict[str,
 
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize(
+    ("given", "path", "near"),
+    [
+        ({"timeot_seconds": 60}, "timeot_seconds", "timeout_seconds"),
+        ({"retry_policy": {"max_atempts": 3}}, "retry_policy.max_atempts", "max_attempts"),
+        ({"choices": ["yes", {"value": "no", "lable": "No"}]}, None, "label"),
+        ({"resume": {"calback_url": "https://agent.example"}}, "resume.calback_url", "callback_url"),
+    ],
+)
+async def test_whoever_misspells_a_field_is_told_the_nearest(
+    room: World, given: dict[str, Any], path: str | None, near: str
+) -> None:
+    body = {"question": "Refund?", "response_type": "confirm", "timeout_seconds": 60, **given}
+    refused = await room.call("POST", "/v1/suspensions", json=body)
+    detail = refused.json()["detail"]
+    told = [one for one in detail["fields"] if one["message"].startswith("This field is not known here.")]
+    assert (refused.status_code, detail["error"]) == (422, "invalid_request")
+    assert [one["message"] for one in told] == [f'This field is not known here. Did you mean "{near}"?']
+    if path is not None:
+        assert detail["message"] == f'unknown field "{path}": did you mean "{near}"?'
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_body_of_many_unknown_names_or_a_long_one_costs_no_comparison_each(room: World) -> None:
+    body = {"question": "Refund?", **{f"timeout_second{n}": 1 for n in range(60)}, "timeout_seconds_" * 6: 1}
+    detail = (await room.call("POST", "/v1/suspensions", json=body)).json()["detail"]
+    told = [one["path"] for one in detail["fields"] if "Did you mean" in one["message"]]
+    assert told == [f"timeout_second{n}" for n in range(20)]
+    alone = {"question": "Refund?", "timeout_seconds_" * 6: 1}
+    detail = (await room.call("POST", "/v1/suspensions", json=alone)).json()["detail"]
+    assert [one["message"] for one in detail["fields"]] == ["This field is not known here."]
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize(
     ("target", "said"),
     [
         ("/v1/suspensions?limit=x", ("limit", "This must be a whole number.")),

@@ -337,3 +337,24 @@ async def test_ctrl_c_leaves_the_question_open_and_says_how_to_take_it_back(offi
     assert last == f"{ref}: not waiting any more. The question stays open; `handraise cancel {ref}` takes it back."
     [found] = (await office.call("GET", "/v1/suspensions", "admin", params={"q": ref})).json()["items"]
     assert found["status"] == "open"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("aks", "Go?"), "No such command 'aks'. Did you mean 'ask'?"),
+        (("serv",), "No such command 'serv'. Did you mean 'serve'?"),
+        (("zzzzz",), "No such command 'zzzzz'."),
+        (("keys", "creat"), "No such command 'creat'. Did you mean 'create'?"),
+        (("hook", "instal"), "No such command 'instal'. Did you mean 'install'?"),
+        (("mail", "quarantine", "shw"), "No such command 'shw'. Did you mean 'show'?"),
+        (("ask", "Go?", "--timeot", "3"), "No such option: --timeot. Did you mean --timeout?"),
+        (("--verson",), "No such option: --verson. Did you mean --version?"),
+        (("keys", "create", "--rol", "agent"), "No such option: --rol. Did you mean --role?"),
+    ],
+)
+async def test_whoever_misspells_a_command_or_an_option_is_told_the_nearest(
+    office: World, arguments: tuple[str, ...], said: str
+) -> None:
+    ran = await handraise(office, *arguments)
+    assert (ran.status, ran.out, ran.err.splitlines()[-1]) == (2, "", f"Error: {said}")
