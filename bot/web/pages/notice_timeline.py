@@ -28,7 +28,7 @@ MOST_NAMED = 6
 """People in one line; the others are behind a fold."""
 
 
-class Mark(StrEnum):
+class StepMark(StrEnum):
     """What a line tells of; its sign is in the template."""
 
     DONE = "done"
@@ -45,7 +45,7 @@ class TimelineStep:
     """One line: ``channel`` to ``people`` (of whom ``others`` are folded), ``text``, and ``at``. ``again`` is the time
     of the next try."""
 
-    mark: Mark
+    mark: StepMark
     channel: str = ""
     people: tuple[PersonName, ...] = ()
     others: tuple[PersonName, ...] = ()
@@ -79,8 +79,8 @@ def _sent(rows: Sequence[SentRow], reader: Reader) -> Iterator[_Told]:
         at = max(row.settled_at or row.created_at for row in alike)
         done = first.status is RowStatus.DELIVERED
         why = "" if done or first.reason is None else told_reason(first.reason)
-        mark = Mark.DONE if done else Mark.NOTED if first.status is RowStatus.DROPPED else Mark.FAILED
-        if mark is Mark.NOTED:
+        mark = StepMark.DONE if done else StepMark.NOTED if first.status is RowStatus.DROPPED else StepMark.FAILED
+        if mark is StepMark.NOTED:
             why = f"not sent: {why}" if why else "not sent"
         yield at, _step(mark, alike, reader, why, reader.moment(at))
 
@@ -90,16 +90,16 @@ def _noted(suspension: Suspension, progress: NoticeProgress, reader: Reader) -> 
         yield one.at, _nobody(suspension, one, reader)
     for given in suspension.assigned:
         text = f"handed over by {reader.names.text(given.by)} to"
-        yield given.at, TimelineStep(Mark.NOTED, text, (reader.names.of(given.to),), at=reader.moment(given.at))
+        yield given.at, TimelineStep(StepMark.NOTED, text, (reader.names.of(given.to),), at=reader.moment(given.at))
     for asked in suspension.clarifications:
         text = f"{reader.names.text(asked.by)} asked the agent back"
-        yield asked.asked_at, TimelineStep(Mark.NOTED, text=text, at=reader.moment(asked.asked_at))
+        yield asked.asked_at, TimelineStep(StepMark.NOTED, text=text, at=reader.moment(asked.asked_at))
 
 
 def _nobody(suspension: Suspension, one: NobodyReached, reader: Reader) -> TimelineStep:
     channel = called(suspension.ask.planned(one.attempt).channel)
     text = f"nobody could be asked by {channel}, because {told_why_nobody(one.reasons)}"
-    return TimelineStep(Mark.FAILED, text=text, at=reader.moment(one.at))
+    return TimelineStep(StepMark.FAILED, text=text, at=reader.moment(one.at))
 
 
 # --- What waits, and what is to come ------------------------------------------------------------------------------
@@ -112,13 +112,13 @@ def _waiting(rows: Sequence[SentRow], reader: Reader) -> Iterator[TimelineStep]:
         first = alike[0]
         is_held = first.reason == "paused"
         if first.reason is None:
-            yield _step(Mark.WAITS, alike, reader, "on its way")
+            yield _step(StepMark.WAITS, alike, reader, "on its way")
         elif is_held:
-            yield _step(Mark.WAITS, alike, reader, told_reason(first.reason))
+            yield _step(StepMark.WAITS, alike, reader, told_reason(first.reason))
         else:
             soonest = min(row.due_at for row in alike)
             again = reader.moment(max(soonest, reader.now))
-            yield _step(Mark.FAILED, alike, reader, told_reason(first.reason), again=again)
+            yield _step(StepMark.FAILED, alike, reader, told_reason(first.reason), again=again)
 
 
 def _to_come(suspension: Suspension, progress: NoticeProgress, reader: Reader) -> Iterator[TimelineStep]:
@@ -140,7 +140,7 @@ def _to_come(suspension: Suspension, progress: NoticeProgress, reader: Reader) -
             texts.append("waits while notices are paused")
         people = tuple(_planned(step, suspension, reader))
         yield TimelineStep(
-            Mark.NEXT, called(step.channel), *_some(people), text=", ".join(texts), at=reader.moment(due_at)
+            StepMark.NEXT, called(step.channel), *_some(people), text=", ".join(texts), at=reader.moment(due_at)
         )
 
 
@@ -163,7 +163,7 @@ def _end(suspension: Suspension, reader: Reader) -> TimelineStep:
     silence = silence_of(suspension)
     at = None if silence.until is None else reader.moment(silence.until)
     text = _AT_THE_END[silence.comes]
-    return TimelineStep(Mark.END, text=text, at=at, value=silence.value if silence.comes is Comes.VALUE else None)
+    return TimelineStep(StepMark.END, text=text, at=at, value=silence.value if silence.comes is Comes.VALUE else None)
 
 
 _AT_THE_END = {
@@ -190,7 +190,7 @@ def _grouped(rows: Iterable[SentRow], key: Callable[[SentRow], object]) -> Itera
 
 
 def _step(
-    mark: Mark,
+    mark: StepMark,
     rows: Sequence[SentRow],
     reader: Reader,
     text: str = "",
