@@ -300,6 +300,8 @@ def wire(
             pausing,
             insights,
             SignatureLines.of(database, transitions, root),
+            services.running.hub,
+            services.running.closing,
             public_url=settings.public_url.rstrip("/"),
             key=root.derive("pages"),
             clock=clock,

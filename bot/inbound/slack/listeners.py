@@ -24,7 +24,7 @@ from bot.inbound.slack.answers import SlackAnswers
 from bot.inbound.slack.background import BackgroundWork
 from bot.inbound.slack.home import SlackHome
 from bot.inbound.slack.identity import CHANNEL
-from bot.inbound.slack.outcomes import Done, Modal, SaidPrivately, Wrong
+from bot.inbound.slack.outcomes import Applied, Modal, SaidPrivately, Wrong
 from bot.inbound.slack.teamwork import SlackTeamwork
 from bot.inbound.slack.threads import SlackThreads
 from channels.slack import command, home, notes
@@ -112,7 +112,7 @@ class SlackListeners:
                 return None
 
     def _show_again(
-        self, done: Chosen | OnIt | Submission, said: Recorded | Done | SaidPrivately | Wrong | Modal | None
+        self, done: Chosen | OnIt | Submission, said: Recorded | Applied | SaidPrivately | Wrong | Modal | None
     ) -> None:
         """The outbox edits our messages; the other places that were pressed are updated here."""
         if done.delivery == home.DELIVERY and isinstance(said, Recorded | SaidPrivately):
@@ -128,7 +128,7 @@ class SlackListeners:
             return
         said = await self._background.in_time(self._taken(submitted))
         match said:
-            case Recorded() | Done():
+            case Recorded() | Applied():
                 await ack(response_action="clear")
             case SaidPrivately(text, link):
                 await ack(response_action=SAME_VIEW, view=told_modal(submitted.ref, text, link))
@@ -138,7 +138,7 @@ class SlackListeners:
                 await ack(response_action="errors", errors=dict(errors))
         self._show_again(submitted, said)
 
-    async def _taken(self, submitted: Submission) -> Recorded | Done | SaidPrivately | Wrong | Modal:
+    async def _taken(self, submitted: Submission) -> Recorded | Applied | SaidPrivately | Wrong | Modal:
         match submitted:
             case Submitted():
                 return await self._answers.submit(submitted)

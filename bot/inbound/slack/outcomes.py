@@ -16,7 +16,7 @@ class SaidPrivately:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class Applied:
     """It is done, and the messages show it."""
 
 

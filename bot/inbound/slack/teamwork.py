@@ -14,7 +14,7 @@ import structlog
 
 from bot.inbound.slack.answers import SlackAnswers, SlackVisit
 from bot.inbound.slack.identity import CHANNEL
-from bot.inbound.slack.outcomes import Done, Modal, SaidPrivately, Wrong
+from bot.inbound.slack.outcomes import Applied, Modal, SaidPrivately, Wrong
 from channels.slack import notes
 from channels.slack.interactions import (
     AskedAgent,
@@ -86,7 +86,7 @@ class SlackTeamwork:
         notice = await self.answers.notice(visit.suspension)
         return Modal(ask_back_modal(notice, visit.delivery, self.sign), notice.links.shared)
 
-    async def ask(self, submitted: AskedAgent) -> Done | SaidPrivately | Wrong:
+    async def ask(self, submitted: AskedAgent) -> Applied | SaidPrivately | Wrong:
         visit = await self.answers.visit(submitted.by, submitted.ref, submitted.delivery, Reach())
         if isinstance(visit, SaidPrivately):
             return visit
@@ -98,7 +98,7 @@ class SlackTeamwork:
         except HandraiseError as refused:
             return Wrong({TEXT_BLOCK: refused.message})
         log.info("slack.asked_back", ref=visit.ref)
-        return Done()
+        return Applied()
 
     async def handing_over(self, pressed: WantsToHandOver) -> Modal | SaidPrivately:
         """The modal to pick a person in."""
@@ -110,7 +110,7 @@ class SlackTeamwork:
         view = hand_over_modal(notice, others, visit.delivery, self.sign)
         return SaidPrivately(notes.NOBODY_ELSE) if view is None else Modal(view, notice.links.shared)
 
-    async def hand_over(self, submitted: HandedOver) -> Done | SaidPrivately | Wrong:
+    async def hand_over(self, submitted: HandedOver) -> Applied | SaidPrivately | Wrong:
         visit = await self.answers.visit(submitted.by, submitted.ref, submitted.delivery, Reach())
         if isinstance(visit, SaidPrivately):
             return visit
@@ -121,7 +121,7 @@ class SlackTeamwork:
         except HandraiseError as refused:
             return Wrong({PERSON_BLOCK: refused.message})
         log.info("slack.handed_over", ref=visit.ref)
-        return Done()
+        return Applied()
 
     async def _may_answer(self, pressed: WantsToAsk | WantsToHandOver) -> SlackVisit | SaidPrivately:
         visit = await self._visit(pressed)

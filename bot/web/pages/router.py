@@ -19,6 +19,7 @@ from bot.web.pages.answer import Answering, AnswerPage, QuestionPage
 from bot.web.pages.inbox import InboxPages
 from bot.web.pages.inbox_together import TogetherPages
 from bot.web.pages.insights import CSV, InsightsPage
+from bot.web.pages.live import LivePages
 from bot.web.pages.personal_data import PersonalDataPage
 from bot.web.pages.provider_pages import ProviderPages
 from bot.web.pages.rendering import Handler, PageContext
@@ -28,6 +29,7 @@ from bot.web.pages.urls import (
     INBOX_ANSWER,
     INBOX_TOGETHER,
     INSIGHTS,
+    LIVE,
     ME,
     SIGN_IN,
     SIGN_OUT,
@@ -41,6 +43,7 @@ from core.engine.history import History
 from core.engine.inbox import Inbox
 from core.engine.insights import Insights
 from core.engine.signature_lines import SignatureLines
+from core.hub import Hub, Wakeup
 from core.inbound.reports import InboundReports
 from core.ports import Clock
 
@@ -52,6 +55,8 @@ def pages_router(
     pausing: Pausing,
     insights: Insights,
     signatures: SignatureLines,
+    hub: Hub,
+    closing: Wakeup,
     *,
     public_url: str,
     key: bytes,
@@ -95,6 +100,7 @@ def pages_router(
         ("POST", INBOX_TOGETHER, together.answer),
         ("GET", INSIGHTS, figures.show),
         ("GET", CSV, figures.download),
+        ("GET", LIVE, LivePages(room, sessions, hub, closing).show),
         ("GET", ME, personal_data.show),
         ("POST", ME, personal_data.forget),
         ("GET", SIGN_IN, sign_in.ask),

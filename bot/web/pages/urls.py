@@ -11,6 +11,7 @@ INBOX_ANSWER = "/inbox/answer"
 INBOX_TOGETHER = "/inbox/together"
 ME = "/me"
 INSIGHTS = "/insights"
+LIVE = "/live"
 SIGN_IN = "/signin"
 SIGN_OUT = "/signout"
 
