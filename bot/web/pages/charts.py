@@ -44,7 +44,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class AxisMark:
     """A text at a place along an axis."""
 
     at: float
@@ -56,8 +56,8 @@ class DayChart:
     """A column for each day, of what became of its questions; ``lines`` are of the grid."""
 
     columns: Sequence[Column]
-    lines: Sequence[Mark]
-    dates: Sequence[Mark]
+    lines: Sequence[AxisMark]
+    dates: Sequence[AxisMark]
     left: float = _LEFT
     bottom: float = _BOTTOM
     width: float = WIDTH
@@ -71,10 +71,10 @@ def day_chart(days: Sequence[DayCounts]) -> DayChart:
     scale = (_BOTTOM - _TOP) / top
     room = (WIDTH - _LEFT) / max(len(days), 1)
     columns = [_column(one, _LEFT + number * room, room, scale) for number, one in enumerate(days)]
-    lines = [Mark(_BOTTOM - value * scale, str(value)) for value in range(0, top + 1, step)]
+    lines = [AxisMark(_BOTTOM - value * scale, str(value)) for value in range(0, top + 1, step)]
     every = max(1, math.ceil(len(days) / _DATES))
     dates = [
-        Mark(_LEFT + (number + 0.5) * room, short_date(one.day))
+        AxisMark(_LEFT + (number + 0.5) * room, short_date(one.day))
         for number, one in enumerate(days)
         if number % every == 0
     ]
@@ -122,8 +122,8 @@ class WeekChart:
 
     cells: Sequence[HourCell]
     empty: Sequence[tuple[float, float]]
-    rows: Sequence[Mark]
-    columns: Sequence[Mark]
+    rows: Sequence[AxisMark]
+    columns: Sequence[AxisMark]
     width: float = _FIRST_COLUMN + 24 * _CELL
     height: float = _FIRST_ROW + 7 * _CELL
 
@@ -141,8 +141,8 @@ def week_chart(hours: Sequence[WeekHour]) -> WeekChart:
         for hour in range(24)
         if (weekday, hour) not in medians
     ]
-    rows = [Mark(_FIRST_ROW + (number + 0.5) * _CELL, name) for number, name in enumerate(WEEKDAYS)]
-    columns = [Mark(_FIRST_COLUMN + (hour + 0.5) * _CELL, f"{hour}") for hour in range(0, 24, 3)]
+    rows = [AxisMark(_FIRST_ROW + (number + 0.5) * _CELL, name) for number, name in enumerate(WEEKDAYS)]
+    columns = [AxisMark(_FIRST_COLUMN + (hour + 0.5) * _CELL, f"{hour}") for hour in range(0, 24, 3)]
     return WeekChart(cells, empty, rows, columns)
 
 
