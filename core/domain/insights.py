@@ -238,11 +238,19 @@ def day_counts(period: Period, counted: Mapping[tuple[date, HowEnded | None], in
     return found
 
 
-def interpolated(count: int, middle: tuple[timedelta, timedelta], ninth: tuple[timedelta, timedelta]) -> Quantiles:
-    """The quantiles of ``count`` values, as ``percentile_cont`` of SQL has them: from the two values around the middle,
-    and around nine tenths of the way from the least to the greatest."""
-    low, high = ninth
-    return Quantiles(count, (middle[0] + middle[1]) / 2, low + (high - low) * (9 * (count - 1) % 10) / 10)
+def places(count: int) -> Collection[int]:
+    """Which of ``count`` values in order :func:`quantiles` needs; 0 is the first."""
+    last = count - 1
+    return {last // 2, count // 2, 9 * last // 10, (9 * last + 9) // 10}
+
+
+def quantiles(count: int, values: Mapping[int, timedelta]) -> Quantiles:
+    """Of ``count`` values in order, as ``percentile_cont`` of SQL has them: between the two around the middle, and the
+    two around nine tenths of the way from the first to the last. ``values`` are those of :func:`places`."""
+    last = count - 1
+    low, high = values[9 * last // 10], values[(9 * last + 9) // 10]
+    median = (values[last // 2] + values[count // 2]) / 2
+    return Quantiles(count, median, low + (high - low) * (9 * last % 10) / 10)
 
 
 # --- Who must not be told apart ---------------------------------------------------------------------------------------

@@ -1,13 +1,12 @@
 """Insights: the figures of a period, for operators. Whether single persons may be told apart is the configuration's.
 
-Every reading goes by itself: an answer that comes in between may be in one table and not yet in the next.
+Every statement goes by itself: an answer that comes in between may be in one table and not yet in the next.
 
 Source: API.md §6; docs/decisions/0123.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -15,8 +14,7 @@ from datetime import timedelta
 from functools import partial
 from typing import TypeVar
 
-import sqlalchemy as sa
-
+from core.database.call_deadlines import LONG
 from core.database.database import Database
 from core.domain.insights import (
     AnswerTimes,
@@ -33,7 +31,6 @@ from core.ports import Clock, Responders
 from core.store import insights
 from core.store.insights import GroupCount
 
-T = TypeVar("T")
 K = TypeVar("K")
 
 NOTED_AT_ONCE = 500
@@ -64,35 +61,24 @@ class Insights:
 
     async def figures(self, period: Period) -> Figures:
         is_whole = await self._note()
-        days, groups, deliveries, hour_people = await asyncio.gather(
-            self._read(insights.days, period),
-            self._read(insights.groups, period),
-            self._read(insights.deliveries, period),
-            self._read(_nobody if self.persons else insights.people_by_hour, period),
+        counted = await self.database.read(
+            lambda conn: insights.counted(conn, period, with_people=self.persons), within=LONG
         )
-        times, channels, attempts, hours, people = await asyncio.gather(
-            self._read(insights.all_times, period),
-            self._read(insights.times_by_channel, period),
-            self._read(insights.times_by_attempt, period),
-            self._read(insights.times_by_hour, period),
-            self._read(insights.times_by_person if self.persons else _no_times, period),
-        )
-        of_all = {} if times is None else {"": times}
+        groups = counted.groups
+        of_all = {} if counted.times is None else {"": counted.times}
+        nothing = AnswerTimes(0) if counted.times is None else _NOTHING
         return Figures(
             period=period,
-            days=day_counts(period, days),
-            times=self._shown(of_all, groups, lambda one: "").get("", AnswerTimes(0) if times is None else _NOTHING),
-            channels=self._shown(channels, groups, lambda one: one.channel),
-            attempts=self._shown(attempts, groups, lambda one: one.attempt),
-            hours=self._hours(hours, hour_people),
-            people=self._shown(people, groups, lambda one: one.person) if self.persons else None,
-            deliveries=deliveries,
+            days=day_counts(period, counted.days),
+            times=self._shown(of_all, groups, lambda _one: "").get("", nothing),
+            channels=self._shown(counted.channels, groups, lambda one: one.channel),
+            attempts=self._shown(counted.attempts, groups, lambda one: one.attempt),
+            hours=self._hours(counted.hours, counted.hour_people),
+            people=self._shown(counted.people, groups, lambda one: one.person) if self.persons else None,
+            deliveries=counted.deliveries,
             complete_from=None if self.keep is None else self.clock.now() - self.keep,
             is_whole=is_whole,
         )
-
-    async def _read(self, read: Callable[[sa.Connection, Period], T], period: Period) -> T:
-        return await self.database.read(lambda conn: read(conn, period))
 
     async def _note(self) -> bool:
         """Note outcomes that an older version has not; whether all of them are noted now."""
@@ -140,11 +126,3 @@ class Insights:
 
 def _times(of: Quantiles, quick: int) -> AnswerTimes:
     return AnswerTimes(of.count, of.median, of.p90, min(quick, of.count))
-
-
-def _nobody(conn: sa.Connection, period: Period) -> Mapping[int, Mapping[str, int]]:
-    return {}
-
-
-def _no_times(conn: sa.Connection, period: Period) -> Mapping[str, Quantiles]:
-    return {}

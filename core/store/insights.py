@@ -7,19 +7,23 @@ it one.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import sqlalchemy as sa
 
 from core.database.database import Tx
-from core.domain.insights import QUICK, DeliveryCounts, HowEnded, Period, Quantiles, interpolated
+from core.database.recordsets import VALUES, listed
+from core.domain.insights import QUICK, DeliveryCounts, HowEnded, Period, Quantiles, places, quantiles
 from core.domain.suspension import Status
 from core.store.outbox import RowKind, RowStatus
 from core.store.suspensions import ended_of, outcome_values
 from core.store.tables import outbox, suspensions
+
+K = TypeVar("K")
 
 _EPOCH = date(1970, 1, 1)
 _MICROSECOND = timedelta(microseconds=1)
@@ -32,6 +36,8 @@ _A_WEEK = 7 * 24
 _own = suspensions.c
 _asked_at = sa.type_coerce(_own.suspended_at, sa.BigInteger)
 _took = sa.type_coerce(_own.ended_at, sa.BigInteger) - _asked_at
+_channel = sa.func.coalesce(_own.ended_on, "")
+_person = sa.func.coalesce(_own.ended_by, "")
 _is_answered = _own.outcome == sa.literal_column(f"'{HowEnded.ANSWERED}'")
 
 
@@ -46,6 +52,47 @@ class GroupCount(NamedTuple):
     quick: int
 
 
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Everything that is counted. ``hour_people`` has how many answers there were of whom, for each hour of the week (0
+    is Monday's first) that their question was asked in."""
+
+    days: Mapping[tuple[date, HowEnded | None], int]
+    groups: Sequence[GroupCount]
+    hour_people: Mapping[int, Mapping[str, int]]
+    times: Quantiles | None
+    channels: Mapping[str, Quantiles]
+    attempts: Mapping[int, Quantiles]
+    hours: Mapping[int, Quantiles]
+    people: Mapping[str, Quantiles]
+    deliveries: Sequence[DeliveryCounts]
+
+
+def counted(conn: sa.Connection, period: Period, *, with_people: bool) -> Counted:
+    """One statement after the other: whoever else reads has the other connections. ``people`` is empty unless they are
+    asked for."""
+    groups, hour_people = answers_by_group(conn, period), answers_by_hour(conn, period)
+
+    def times(by: sa.ColumnElement[Any], key: Callable[[GroupCount], K]) -> Mapping[K, Quantiles]:
+        counts = Counter[K]()
+        for one in groups:
+            counts[key(one)] += one.answers
+        return times_by(conn, period, by, counts)
+
+    hour_counts = {hour: sum(people.values()) for hour, people in hour_people.items()}
+    return Counted(
+        days(conn, period),
+        groups,
+        hour_people,
+        times(sa.literal_column("0"), lambda _one: 0).get(0),
+        times(_channel, lambda one: one.channel),
+        times(_own.attempt, lambda one: one.attempt),
+        times_by(conn, period, _week_hour(period), hour_counts),
+        times(_person, lambda one: one.person) if with_people else {},
+        deliveries(conn, period),
+    )
+
+
 def days(conn: sa.Connection, period: Period) -> Mapping[tuple[date, HowEnded | None], int]:
     """How many questions of each day have ended in which way; ``None`` if they are open."""
     asked = _asked_in(period, (_local(period) // _number(_A_DAY)).label("day"), _own.outcome).subquery()
@@ -56,7 +103,7 @@ def days(conn: sa.Connection, period: Period) -> Mapping[tuple[date, HowEnded | 
     }
 
 
-def groups(conn: sa.Connection, period: Period) -> Sequence[GroupCount]:
+def answers_by_group(conn: sa.Connection, period: Period) -> Sequence[GroupCount]:
     """How many answers there were of whom, for each channel and attempt."""
     is_quick = sa.case((_took <= _number(QUICK // _MICROSECOND), 1), else_=0).label("quick")
     answers = _asked_in(period, _own.ended_on, _own.attempt, _own.ended_by, is_quick).where(_is_answered).subquery().c
@@ -65,9 +112,8 @@ def groups(conn: sa.Connection, period: Period) -> Sequence[GroupCount]:
     return [GroupCount(row[0] or "", row[1], row[2] or "", row[3], row[4]) for row in conn.execute(statement)]
 
 
-def people_by_hour(conn: sa.Connection, period: Period) -> Mapping[int, Mapping[str, int]]:
-    """How many answers there were of whom, for each hour of the week (0 is Monday's first) that their question was
-    asked in."""
+def answers_by_hour(conn: sa.Connection, period: Period) -> Mapping[int, Mapping[str, int]]:
+    """:attr:`Counted.hour_people`."""
     answers = _asked_in(period, _week_hour(period).label("hour"), _own.ended_by).where(_is_answered).subquery()
     statement = sa.select(*answers.c, sa.func.count().label("number")).group_by(*answers.c)
     found: dict[int, dict[str, int]] = defaultdict(dict)
@@ -76,47 +122,23 @@ def people_by_hour(conn: sa.Connection, period: Period) -> Mapping[int, Mapping[
     return found
 
 
-def all_times(conn: sa.Connection, period: Period) -> Quantiles | None:
-    """``None`` without any answer."""
-    return _quantiles(conn, period, sa.literal_column("0")).get(0)
-
-
-def times_by_channel(conn: sa.Connection, period: Period) -> Mapping[str, Quantiles]:
-    return _quantiles(conn, period, sa.func.coalesce(_own.ended_on, ""))
-
-
-def times_by_attempt(conn: sa.Connection, period: Period) -> Mapping[int, Quantiles]:
-    return _quantiles(conn, period, _own.attempt)
-
-
-def times_by_person(conn: sa.Connection, period: Period) -> Mapping[str, Quantiles]:
-    return _quantiles(conn, period, sa.func.coalesce(_own.ended_by, ""))
-
-
-def times_by_hour(conn: sa.Connection, period: Period) -> Mapping[int, Quantiles]:
-    """By the hour of the week, as in :func:`people_by_hour`."""
-    return _quantiles(conn, period, _week_hour(period))
-
-
-def _quantiles(conn: sa.Connection, period: Period, by: sa.ColumnElement[Any]) -> Mapping[Any, Quantiles]:
-    """By the group. Exact: a window numbers the answers of each by how long they took, and four of them are read."""
+def times_by(
+    conn: sa.Connection, period: Period, by: sa.ColumnElement[Any], counts: Mapping[K, int]
+) -> Mapping[K, Quantiles]:
+    """How long answers took, by the value of ``by``; ``counts`` says how many answers each has. Exact: a window numbers
+    the answers of each by how long they took, and at most four of them leave the database. To have it count them too
+    takes SQLite twice as long."""
     answers = _asked_in(period, by.label("part"), _took.label("took")).where(_is_answered).subquery().c
-    place = sa.func.row_number().over(partition_by=answers.part, order_by=answers.took) - 1
-    number = sa.func.count().over(partition_by=answers.part)
-    ranked = sa.select(answers.part, answers.took, place.label("place"), number.label("number")).subquery().c
-    last = ranked.number - 1
-    places = (_whole(last, 2), _whole(ranked.number, 2), _whole(9 * last, 10), _whole(9 * last + 9, 10))
-    chosen = (sa.func.max(sa.case((ranked.place == one, ranked.took))) for one in places)
-    statement = sa.select(ranked.part, sa.func.max(ranked.number), *chosen).group_by(ranked.part)
-    found = {}
-    for part, count, *took in conn.execute(statement):
-        below, above, low, high = (timedelta(microseconds=one) for one in took)
-        found[part] = interpolated(count, middle=(below, above), ninth=(low, high))
-    return found
-
-
-def _whole(number: sa.ColumnElement[Any], by: int) -> sa.ColumnElement[Any]:
-    return sa.type_coerce(number, sa.BigInteger) // sa.literal_column(str(by), sa.BigInteger)
+    number = sa.func.row_number().over(partition_by=answers.part, order_by=answers.took)
+    ranked = sa.select(answers.part, answers.took, (number - 1).label("place")).subquery().c
+    place = sa.cast(ranked.part, sa.Text) + ":" + sa.cast(ranked.place, sa.Text)
+    wanted = listed([f"{part}:{one}" for part, count in counts.items() for one in places(count)])
+    found: dict[K, dict[int, timedelta]] = defaultdict(dict)
+    for row in conn.execute(sa.select(ranked.part, ranked.place, ranked.took).where(place.in_(VALUES)), wanted):
+        found[row.part][row.place] = timedelta(microseconds=row.took)
+    return {
+        part: quantiles(counts[part], took) for part, took in found.items() if len(took) == len(places(counts[part]))
+    }
 
 
 def _asked_in(period: Period, *columns: sa.ColumnElement[Any]) -> sa.Select[Any]:

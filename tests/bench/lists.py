@@ -60,6 +60,8 @@ WORDS = {
     "a number that a few questions have": ("/v1/suspensions?q=99876.original", OPERATOR_KEY),
 }
 """As above. PostgreSQL has an index of words only with the extension ``pg_trgm``."""
+FIGURES = {"figures of 30 days": ("/v1/insights?since=30d", OPERATOR_KEY)}
+"""As above. All questions of the period are counted, so the more there are, the longer it takes."""
 QUESTION = f"Refund order 12345 to the card of {MAILBOX}?"
 """Each copy has a mailbox of its own."""
 
@@ -103,6 +105,9 @@ async def measured(folder: Path, sheet: Sheet, database: str, urls: list[str], *
             for name, (path, key) in (LOOKED_UP | WORDS).items():
                 spent = await _in_turn([(http, one.base + path.format(ref=one.ref), key) for one in shelves])
                 _compare(sheet, f"{database}: {name}", spent, limited=has_words or name not in WORDS)
+            for name, (path, key) in FIGURES.items():
+                spent = await _in_turn([(http, one.base + path, key) for one in shelves])
+                _compare(sheet, f"{database}: {name}", spent, limited=False)
             for name, email in INBOXES.items():
                 _compare(sheet, f"{database}: {name}", await _inboxes(shelves, email), limited=True)
 

@@ -17,7 +17,8 @@ from core.domain.insights import (
     Period,
     day_counts,
     how_ended,
-    interpolated,
+    places,
+    quantiles,
     read_period,
     shown_groups,
 )
@@ -92,10 +93,15 @@ def test_the_parts_of_a_day_add_up_to_what_was_asked() -> None:
     assert second.asked == 0
 
 
-def test_quantiles_lie_between_two_values_as_sql_has_them() -> None:
-    seconds = [timedelta(seconds=one) for one in (1, 2, 3, 4, 100)]
-    found = interpolated(5, middle=(seconds[2], seconds[2]), ninth=(seconds[3], seconds[4]))
-    assert (found.median.total_seconds(), found.p90.total_seconds()) == (3, 61.6)
+@given(st.lists(st.integers(0, 10**9), min_size=1, max_size=40))
+def test_quantiles_are_those_of_percentile_cont(given_seconds: list[int]) -> None:
+    """By its definition: at ``(n - 1) * fraction``, between the two values around it."""
+    ordered = [timedelta(seconds=one) for one in sorted(given_seconds)]
+    found = quantiles(len(ordered), {place: ordered[place] for place in places(len(ordered))})
+    for value, tenths in ((found.median, 5), (found.p90, 9)):
+        place, rest = divmod((len(ordered) - 1) * tenths, 10)
+        above = ordered[min(place + 1, len(ordered) - 1)]
+        assert abs(value - (ordered[place] + (above - ordered[place]) * rest / 10)) <= timedelta(microseconds=1)
 
 
 GROUPS = st.dictionaries(st.integers(0, 5), st.dictionaries(st.sampled_from("abcdefg"), st.integers(1, 9), min_size=1))
