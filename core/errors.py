@@ -288,11 +288,20 @@ class SuspensionIdRequired(SuspensionError, code="suspension_id_required"):
 class InvalidAnswer(SuspensionError, code="invalid_answer"):
     """The value is not an answer to this question (RFC-0025 §8).
 
-    ``valid_choices`` are the accepted values in display order; empty for free text.
+    ``valid_choices`` are the accepted values in display order; empty for free text. ``fields`` names what is wrong in
+    each field of a form: ``[{"path", "message"}]``.
     """
 
-    def __init__(self, message: str, *, valid_choices: Sequence[dict[str, JsonValue]] = ()) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        valid_choices: Sequence[dict[str, JsonValue]] = (),
+        fields: Sequence[JsonValue] = (),
+    ) -> None:
         super().__init__(message)
+        if fields:
+            self.details["fields"] = list(fields)
         self.valid_choices = tuple(valid_choices)
         if valid_choices:
             self.details["valid_choices"] = list(valid_choices)

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from pydantic import JsonValue
 
 from channels.grammar.phrases import FALSE, POLITE, SPEAKING, TRUE, Line, hedges, plain, questions_in
-from core.domain.json_schema import field_problem
-from core.domain.known_fields import ALLOWED, KnownKind, allowed_by, fits, known_kind
+from core.domain.field_words import FieldFault, label_of, problem_in
+from core.domain.known_fields import ALLOWED, KnownKind, fits, known_kind
 
 _PAIR = re.compile(r"\s*(?:[-*•・]\s+)?[*_]{0,2}([^:：=]{1,80}?)[*_]{0,2}\s*[:：=][*_]{0,2}\s*(.*)\Z", re.DOTALL)
 _NEGATION, _FEW_WORDS = SPEAKING["negation"], 3
@@ -115,15 +115,11 @@ def _known(name: str, field: JsonValue) -> KnownKind | None:
 def _unfit(name: str, value: JsonValue, schema: Mapping[str, JsonValue] | None) -> str | None:
     """Which field has an invalid value, and what is allowed there."""
     field = form_properties(schema).get(name)
-    called = str(_title(field, name))
     kind = _known(name, field)
     if kind is not None and not fits(kind, str(value)):
-        return f"“{called}” must be {ALLOWED[kind]}."
-    said = None if schema is None else field_problem(schema, name, value)
-    if said is None:
-        return None
-    allowed = allowed_by(field, value) if isinstance(field, dict) else None
-    return f"“{called}” must be {allowed}." if allowed else f"“{called}”: {said}."
+        return FieldFault(ALLOWED[kind]).of(label_of(name, field))
+    problem = None if schema is None else problem_in(schema, name, value)
+    return None if problem is None else problem.of(label_of(name, field))
 
 
 def _is_free(name: str, field: JsonValue) -> bool:

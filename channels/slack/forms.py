@@ -15,7 +15,7 @@ from pydantic import JsonValue
 from channels.slack import limits
 from channels.slack.mrkdwn import Block, one_line, plain_text, shown
 from channels.slack.payloads import option, read_option
-from core.domain.forms import Field, FieldKind, NotThat, form_fields, pick, read_one, refusal
+from core.domain.forms import Field, FieldKind, NotThat, form_fields, misread, pick, read_one, refusal
 
 Named = Callable[[str], str | None]
 """The identity of a Slack user, ``None`` if the directory knows none."""
@@ -53,7 +53,7 @@ def read(
         try:
             values[field.name] = _value(field, given, named)
         except NotThat as wrong:
-            problems[block_id(number)] = str(wrong)
+            problems[block_id(number)] = misread(schema, field, wrong)
             continue
         if said := refusal(schema, field, values[field.name]):
             problems[block_id(number)] = said

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
+from core.domain.field_words import described_in, label_of, problems_in
 from core.domain.json_schema import first_problem
 from core.domain.people import Actor
 from core.domain.suspension import Ask, ResponseType, Sight, Status, Suspension, Via
@@ -94,10 +95,21 @@ def _check_text(value: JsonValue) -> JsonValue:
 def _check_form(ask: Ask, value: JsonValue) -> JsonValue:
     if ask.form_schema is None:
         return value
-    problem = first_problem(ask.form_schema, value)
-    if problem is not None:
+    schema = ask.form_schema
+    problem = first_problem(schema, value)
+    if problem is None:
+        return value
+    wrong = problems_in(schema, value) if isinstance(value, dict) else []
+    if not wrong:
         raise InvalidAnswer(f"The form is not filled in as asked: {problem}.")
-    return value
+    told = [said.of(label_of(name, described_in(schema, name))) for name, said in wrong[:_MOST_TOLD]]
+    more = f" And {len(wrong) - _MOST_TOLD} more." if len(wrong) > _MOST_TOLD else ""
+    fields: list[JsonValue] = [{"path": f"value.{name}", "message": said.beside} for name, said in wrong]
+    raise InvalidAnswer(f"The form is not filled in as asked: {' '.join(told)}{more}", fields=fields)
+
+
+_MOST_TOLD = 10
+"""Fields in one sentence."""
 
 
 @dataclass(frozen=True, slots=True)

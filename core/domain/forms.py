@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from core.domain.json_schema import field_problem
+from core.domain.field_words import MISSING, NOT_PICKED, example_in, label_of, missing, problem_in, unreadable
 from core.domain.known_fields import ALLOWED, KnownKind, fits, known_kind
 
 LONG_TEXT = 255
@@ -46,6 +46,8 @@ _FORMATS |= dict.fromkeys(("multiline", "multi-line", "textarea"), FieldKind.LIN
 _BOUNDS = dict.fromkeys(_NUMBERS, ("minimum", "maximum"))
 _BOUNDS |= dict.fromkeys((FieldKind.OPTIONS, FieldKind.LIST), ("minItems", "maxItems"))
 _EXAMPLES = {"date-time": "Such as 2026-03-24T11:00:00Z.", "time": "Such as 11:00:00Z.", "uri": "A whole web address."}
+_WRITTEN = frozenset({FieldKind.TEXT, FieldKind.LINES, FieldKind.EMAIL, *_NUMBERS})
+"""Kinds that are written as an example is."""
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 _NUMBER = re.compile(r"[+-]?[0-9]{1,15}(\.[0-9]{1,15})?")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -89,8 +91,6 @@ class Field:
     number: int = 0
     known: KnownKind | None = None
     """What its name says that it holds, where the schema says nothing of it."""
-    allowed: str | None = None
-    """What its ``format`` allows, after "must be"."""
 
     @property
     def input(self) -> str:
@@ -142,27 +142,30 @@ def read_one(field: Field, text: str) -> JsonValue:
     return " ".join(text.split()) if field.known is not None else read_scalar(field.kind, text)
 
 
-_LONGEST_SENTENCE = 160
+_BREAKS = {FieldKind.OPTION: "enum", FieldKind.OPTIONS: "enum", FieldKind.DATE: "format", FieldKind.EMAIL: "format"}
+"""The keyword that an input of no value of the kind breaks; of all others ``type``."""
 
 
 def refusal(schema: Mapping[str, JsonValue] | None, field: Field, value: JsonValue) -> str | None:
-    """Why the form's schema refuses ``value`` in this field alone, for the person who entered it. The schema
-    library's sentences begin with the value, so they help only with short ones."""
-    longest = field.bounds[1]
-    if isinstance(value, str) and longest is not None and len(value) > longest:
-        return f"At most {longest:.0f} characters; this has {len(value)}."
-    said = None if schema is None else field_problem(schema, field.name, value)
-    if said is None:
-        return None
-    if field.allowed is not None:
-        return f"Enter {field.allowed}."
-    return f"{said[:1].upper()}{said[1:]}." if len(said) < _LONGEST_SENTENCE else "This does not fit what is asked for."
+    """Why the form's schema refuses ``value`` in this field alone, for the person who entered it."""
+    problem = None if schema is None else problem_in(schema, field.name, value)
+    return None if problem is None else problem.beside
+
+
+def misread(schema: Mapping[str, JsonValue] | None, field: Field, why: NotThat) -> str:
+    """What is said beside a field whose input could not be read."""
+    return unreadable(schema, field.name, _BREAKS.get(field.kind, "type"), str(why))
+
+
+def unfilled(schema: Mapping[str, JsonValue] | None, field: Field) -> str:
+    """What is said beside a required field that is empty."""
+    return missing(schema, field.name, NOT_PICKED if field.kind is FieldKind.OPTION else MISSING).beside
 
 
 def pick(field: Field, index: int | None) -> JsonValue:
     """The value of the option that was picked. Raises :class:`NotThat` if there is none."""
     if index is None or index >= len(field.options):
-        raise NotThat("Pick one of these.")
+        raise NotThat(NOT_PICKED)
     return field.options[index].value
 
 
@@ -177,11 +180,11 @@ def _field(name: str, property_: JsonValue, is_required: bool, shown: Shown) -> 
     described = property_ if isinstance(property_, dict) else {}
     types = _types(described)
     kind, options = _kind(described, types, shown)
-    title, hint = described.get("title"), described.get("description")
+    hint = described.get("description")
     low, high = _BOUNDS.get(kind, ("minLength", "maxLength"))
     field = Field(
         name,
-        title if isinstance(title, str) and title.strip() else name,
+        label_of(name, described),
         kind,
         is_required,
         hint if isinstance(hint, str) and hint.strip() else None,
@@ -189,10 +192,10 @@ def _field(name: str, property_: JsonValue, is_required: bool, shown: Shown) -> 
         (_number(described.get(low)), _number(described.get(high))),
         nullable="null" in types,
         known=known_kind(name, described) if kind is FieldKind.TEXT else None,
-        allowed=ALLOWED.get(str(described.get("format"))),
         item=_item_kind(described.get("items"), shown),
     )
-    example = _example(field, described.get("format"), shown)
+    given = example_in(described) if kind in _WRITTEN else None
+    example = _example(field, described.get("format"), shown) if given is None else f"Such as {given}."
     return replace(field, example=example, initial=_initial(field, described.get("default"), shown))
 
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 from urllib.parse import unquote
 
 import jsonschema_rs
 from pydantic import JsonValue
 
+from core.domain.error_messages import check_error_messages
 from core.domain.known_fields import is_iban
 from core.domain.wire import JsonObject
 from core.errors import InvalidRequest
@@ -56,6 +58,7 @@ def check_form_schema(schema: Mapping[str, JsonValue], path: str = "form_schema"
     for name, part in properties.items():
         if not _is_flat(part):
             raise InvalidRequest(f"{path}.properties.{name} must be a simple type: a form is flat.", path=path)
+    check_error_messages(schema, path)
 
 
 def first_problem(schema: Mapping[str, JsonValue], value: JsonValue) -> str | None:
@@ -67,15 +70,37 @@ def first_problem(schema: Mapping[str, JsonValue], value: JsonValue) -> str | No
     return f"{where}: {_brief(error)}" if where else _brief(error)
 
 
-def field_problem(schema: Mapping[str, JsonValue], name: str, value: JsonValue) -> str | None:
-    """The problem of the field ``name`` alone under a form's ``schema``, as a sentence without its subject."""
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One keyword of a field's schema that a value breaks. ``way`` leads to the part of the field's schema that has it,
+    ``value`` is what broke it: the field's own value, or an item of it."""
+
+    keyword: str
+    way: tuple[str | int, ...]
+    value: JsonValue
+
+
+_MOST_VIOLATIONS = 10
+
+
+def violations_in(schema: Mapping[str, JsonValue], name: str, value: JsonValue) -> list[Violation]:
+    """What the field ``name`` of a form's ``schema``, looked at alone, has against ``value``."""
     properties = schema.get("properties")
     if not isinstance(properties, dict) or name not in properties:
-        return None
+        return []
     shared = {one: schema[one] for one in ("$schema", "$defs", "definitions") if one in schema}
     alone: JsonObject = {**shared, "type": "object", "properties": {name: properties[name]}}
-    problem = first_problem(alone, {name: value})
-    return None if problem is None else problem.removeprefix(f"{name}: ")
+    errors = islice(_validator(alone).iter_errors({name: value}), _MOST_VIOLATIONS)
+    found = [(list(error.schema_path), error.instance) for error in errors]
+    return [Violation(str(path[-1]), tuple(path[2:-1]), instance) for path, instance in found]
+
+
+def fits_alone(described: Mapping[str, JsonValue], value: JsonValue) -> bool:
+    """Whether a field that is described so takes ``value``. What redaction has made unusable takes none."""
+    try:
+        return bool(_validator(described).is_valid(value))
+    except (ValueError, jsonschema_rs.ValidationError):
+        return False
 
 
 def _is_flat(part: JsonValue) -> bool:

@@ -98,28 +98,6 @@ def known_kind(name: str, described: Mapping[str, JsonValue], suggested: JsonVal
     return kind if is_scalar and fits(kind, str(proposed)) else None
 
 
-_TYPES: Mapping[str, str] = {
-    "integer": "a whole number, such as 12",
-    "number": "a number, such as 12.5",
-    "boolean": "yes or no",
-}
-_MOST_LISTED = 20
-
-
-def allowed_by(described: Mapping[str, JsonValue], value: JsonValue) -> str | None:
-    """What a field's own schema allows in place of ``value``, after "must be"; ``None`` if there are no words for
-    it."""
-    listed, given, types = described.get("enum"), described.get("format"), described.get("type")
-    if isinstance(listed, list) and 0 < len(listed) <= _MOST_LISTED:
-        return f"one of: {', '.join(map(str, listed))}"
-    if not isinstance(value, str):
-        return None
-    if isinstance(given, str) and given in ALLOWED:
-        return ALLOWED[given]
-    named = [one for one in (types if isinstance(types, list) else [types]) if one != "null"]
-    return _TYPES.get(str(named[0])) if len(named) == 1 else None
-
-
 def fits(kind: KnownKind, text: str) -> bool:
     """Whether ``text`` is exactly one value of that kind."""
     match kind:

@@ -5,6 +5,7 @@ Needs Chromium (``apt-get install chromium``); without one every test here fails
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -116,7 +117,7 @@ async def test_a_form_is_filled_in_on_a_phone_without_javascript(browser: Browse
         await page.get_by_label("Yes").tap()
         await page.get_by_label("on optional", exact=True).fill("2026-03-25")
         await page.get_by_role("button", name="Send answer").tap()
-        await expect(page.get_by_text("501 is greater than the maximum of 500")).to_be_visible()
+        await expect(page.locator("#f0-problem")).to_have_text("Enter a number of at most 500.")
         await expect(page.get_by_label("Yes")).to_be_checked()
         await page.get_by_label("Amount").fill("12.5")
         await page.get_by_role("button", name="Send answer").tap()
@@ -355,3 +356,65 @@ async def test_every_word_can_be_read_by_day_and_by_night(browser: Browser, site
         assert await page.evaluate(READABLE) == []
     assert len(set(grounds)) == 1
     assert (sum(map(int, grounds[0].strip("rgb()").split(","))) < 200) is (scheme == "dark")
+
+
+WRONG: dict[str, Any] = {
+    "type": "object",
+    "required": ["zip", "size"],
+    "properties": {
+        "street": {"type": "string", "title": "Street"},
+        "zip": {"type": "string", "title": "ZIP code", "pattern": "^[0-9]{5}$", "examples": ["12345"]},
+        "size": {"enum": ["S", "M"], "title": "Size"},
+        "رمز": {"type": "string", "title": f"رمز البريد {WORD}", "pattern": "^[0-9]{5}$", "errorMessage": "خمسة أرقام"},
+    },
+}
+
+
+@pytest.mark.parametrize("has_javascript", [True, False])
+async def test_a_form_with_errors_says_so_first_and_leads_to_each_field(
+    browser: Browser, site: World, has_javascript: bool
+) -> None:
+    asked = await site.ask("Where to?", response_type=ResponseType.FORM, form_schema=WRONG)
+    async with a_page(browser, site, java_script_enabled=has_javascript) as page:
+        await page.goto(await site.link_of(ALICE))
+        await page.get_by_label("ZIP code").fill("12")
+        await page.get_by_label("M", exact=True).check()
+        await page.locator("#f3").fill("1")
+        await page.get_by_role("button", name="Send answer").click()
+        alert = page.get_by_role("alert")
+        await expect(alert.get_by_role("heading")).to_have_text("2 fields need another look")
+        await expect(alert).to_contain_text("ZIP code Enter five digits, such as 12345.")
+        await expect(alert).to_contain_text("خمسة أرقام")
+        await expect(page.get_by_label("ZIP code")).to_be_focused()
+        await expect(page.get_by_label("ZIP code")).to_have_accessible_description(
+            "Such as 12345. Enter five digits, such as 12345."
+        )
+        await alert.get_by_role("link").last.click()
+        await expect(page.locator("#f3")).to_be_in_viewport()
+        await page.get_by_label("ZIP code").fill("12345")
+        await page.locator("#f3").fill("12345")
+        await page.get_by_role("button", name="Send answer").click()
+        await expect(page.get_by_role("heading", name="Recorded:")).to_be_visible()
+    assert (await ended(site, asked))[0] == {"zip": "12345", "size": "M", "رمز": "12345"}
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(320, "light"), (390, "dark"), (1440, "light"), (1440, "dark")])
+async def test_errors_of_a_form_can_be_read_and_hit_and_stick_out_nowhere(
+    browser: Browser, site: World, width: int, scheme: str
+) -> None:
+    await site.ask("Where to?", response_type=ResponseType.FORM, form_schema=WRONG)
+    viewport = ViewportSize(width=width, height=900)
+    async with a_page(browser, site, viewport=viewport, color_scheme=scheme) as page:
+        await page.goto(await site.link_of(ALICE))
+        await page.locator("#f1").fill("12")
+        await page.locator("#f3").fill("1")
+        await page.get_by_label("M", exact=True).check()
+        await page.get_by_role("button", name="Send answer").click()
+        await expect(page.get_by_role("alert")).to_be_visible()
+        assert await page.evaluate("document.documentElement.scrollWidth") <= width
+        assert await page.evaluate(READABLE) == []
+        for link in await page.get_by_role("alert").get_by_role("link").all():
+            box = await link.bounding_box()
+            assert box is not None and box["height"] >= FINGER
+        if folder := os.environ.get("PICTURES"):
+            await page.screenshot(path=f"{folder}/errors-{width}-{scheme}.png", full_page=True)

@@ -65,10 +65,10 @@ def test_whoever_writes_something_else_is_told_which_field_and_what_it_takes(
     assert fill_in(text, properties) == unfit(described.get("title", name), allowed)
 
 
-def test_what_fits_no_pattern_is_told_in_the_words_of_the_schema() -> None:
+def test_what_fits_no_pattern_is_told_in_words() -> None:
     reading = fill_in("code: ab", {"code": TEXT | {"pattern": "^[A-Z]{3}$", "title": "Code"}})
     assert isinstance(reading, Unclear)
-    assert reading.said == '“Code”: "ab" does not match "^[A-Z]{3}$".'
+    assert reading.said == "“Code” must be three capital letters."
     assert isinstance(fill_in("code: ABC", {"code": TEXT | {"pattern": "^[A-Z]{3}$"}}), Matched)
 
 

@@ -37,6 +37,7 @@ from channels.grammar.forms import as_lines, form_schema_of
 from channels.grammar.phrases import first_known
 from channels.grammar.reader import Circumstances, ClaimWord, Matched, Nothing, Reading, Unclear, first_line
 from core.domain.answers import GivenAnswer
+from core.domain.field_words import shown_with
 from core.domain.notice import Message, Proposal, shown_choices
 from core.domain.reception import (
     AlreadyYours,
@@ -237,7 +238,7 @@ class MailAnswers:
             first=self._text(first_line(own)[:_LOOKED_AT]),
             proposal=_proposal(reading, shown, must_open=must_open),
             fields=None if reading.meant is None else self._text(as_lines(reading.meant)),
-            unfit=None if reading.said is None else self._text(reading.said),
+            unfit=None if reading.said is None else shown_with(reading.said, self._text),
             language=first_known((*own, *words.named, *words.signed), shown.ask.question.splitlines()),
             must_open=must_open,
         )
@@ -280,7 +281,7 @@ class MailAnswers:
             case NotAnAnswer(error=NotShownWhole()):
                 return _open_first(holder, error.code)
             case NotYours() | NotAnAnswer():
-                return await self._ask_again(holder, self._text(error.message), error.code)
+                return await self._ask_again(holder, shown_with(error.message, self._text), error.code)
 
     async def _ask_again(self, holder: Holder, why: str, code: str) -> _Reaction:
         """The answer is clear, but not allowed here."""

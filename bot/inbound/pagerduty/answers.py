@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum, auto
+from functools import partial
 
 import structlog
 
@@ -33,6 +34,7 @@ from channels.pagerduty.webhooks import (
     read_note,
 )
 from core.domain.answers import GivenAnswer
+from core.domain.field_words import shown_with
 from core.domain.incident_claims import IncidentChange, Move
 from core.domain.notice import Message, Proposal, shown_choices
 from core.domain.people import Actor, Address
@@ -140,7 +142,7 @@ class PagerDutyAnswers:
             person = await self.with_assignment(person, said.user, said.where, [question])
             echo = await self._echo(note, reading, question, person)
             unfit = reading.said if isinstance(reading, Unclear) else None
-            why = "" if unfit is None else self.channel_views.text_on(CHANNEL, unfit)
+            why = "" if unfit is None else shown_with(unfit, partial(self.channel_views.text_on, CHANNEL))
             unclear = words.unclear(shown, await self.only_at(question), why)
             sayings = self._help(said.where.incident, "unclear", question, unclear)
             if echo is not None:

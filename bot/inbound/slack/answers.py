@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import structlog
 from pydantic import JsonValue
@@ -21,6 +22,7 @@ from channels.slack.payloads import Sign, read_option
 from channels.slack.render import AnswerControl, way
 from core.domain.answers import GivenAnswer
 from core.domain.channels import RecipientKind
+from core.domain.field_words import shown_with
 from core.domain.notice import Notice, NoticeLinks, WhenCut, build_ending, build_notice, sight_needed
 from core.domain.people import Actor, Recipient, parse_recipient
 from core.domain.reception import (
@@ -290,7 +292,8 @@ class SlackAnswers:
                 values, problems = forms.read(fields, entered, self._named, ask.form_schema)
                 value: JsonValue = values
                 if problems:  # it may repeat what they entered
-                    return Wrong({at: self._channel_views.text_on(CHANNEL, said) for at, said in problems.items()})
+                    hide = partial(self._channel_views.text_on, CHANNEL)
+                    return Wrong({at: shown_with(said, hide) for at, said in problems.items()})
                 return GivenAnswer(ask.id, actor, CHANNEL, value=value)
 
     # --- Why it did not count ---------------------------------------------------------------------------------------

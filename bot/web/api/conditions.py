@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import JsonValue
 
+from core.domain import error_messages
 from core.domain.channels import ANYTHING, RecipientForm, RecipientKind, forms
 
 JsonSchema = dict[str, JsonValue]
@@ -73,12 +74,32 @@ _FOR_INPUT: JsonSchema = {"enum": ["input", None]}
 _SOMETHING: JsonSchema = {"not": {"type": "null"}}
 
 _SIMPLE: list[JsonValue] = ["string", "number", "integer", "boolean", "null", "array"]
+_SAID: JsonSchema = {
+    "type": "string",
+    "maxLength": 300,
+    "pattern": r"[^\s\x00-\x1f\x7f\x85\ufeff]",
+    "not": {"pattern": r"\$\{"},
+}
+_SPOKEN_OF: list[JsonValue] = [*sorted(error_messages.OF_A_FIELD)]
+_MESSAGES: JsonSchema = {
+    "anyOf": [
+        _SAID,
+        {
+            "type": "object",
+            "minProperties": 1,
+            "propertyNames": {"enum": _SPOKEN_OF},
+            "additionalProperties": _SAID,
+        },
+    ],
+    "description": "Your own words for a value that does not fit: a text, or texts by keyword; `_` is all the rest.",
+}
 _FORM_FIELD: JsonSchema = {
     "type": "object",
     "properties": {
         "type": {"anyOf": [{"enum": _SIMPLE}, {"type": "array", "items": {"enum": _SIMPLE}, "minItems": 1}]},
         "title": {"type": "string"},
         "description": {"type": "string"},
+        "errorMessage": _MESSAGES,
         "$ref": False,
         "properties": False,
         "additionalProperties": False,

@@ -141,7 +141,9 @@ class SuspendBody(Strict):
     action: JsonObject | None = None
     """What will run if it is approved. People see exactly this, and the receipt proves it. At most 256 KiB."""
     form_schema: JsonObject | None = None
-    """JSON Schema (2020-12) of a form: a flat object of simple fields."""
+    """JSON Schema (2020-12) of a form: a flat object of simple fields. `title`, `description` and `examples` are shown
+    beside a field. `errorMessage` is what people are told of a value that does not fit: of a field a text, or texts by
+    keyword; of the form a text, or `required`, `properties` and `_`. At most 300 characters each."""
     on_behalf_of: Identity | None = None
     """The e-mail of the person whom you act for. They may not answer."""
     resume: ResumeBody | None = None

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 import structlog
 from starlette.requests import Request
@@ -25,6 +26,7 @@ from bot.web.pages.view import Attempted, Flash, Hidden, State, Tone, hides_anyt
 from core import errors
 from core.domain import quorum, reception
 from core.domain.answers import GivenAnswer
+from core.domain.field_words import shown_with
 from core.domain.people import Actor, Address, Role
 from core.domain.redaction.redaction import PAGE
 from core.domain.signature_lines import SignatureOffer
@@ -166,7 +168,8 @@ class Answering:
         ask = visit.suspension.ask
         filled = read_answer(ask, posted)
         if filled.problems and state_of(visit.suspension, self.room.clock.now()) is State.OPEN:
-            return await self.show(request, visit, Attempted(posted, filled.problems), 422)
+            said = {at: self._hidden_in(problem) for at, problem in filled.problems.items()}
+            return await self.show(request, visit, Attempted(posted, said), 422)
         given = GivenAnswer(
             visit.suspension.id,
             visit.actor,
@@ -233,8 +236,13 @@ class Answering:
             case reception.NotAnAnswer(error=errors.NotShownWhole()):
                 attempted, status = Attempted(posted, news=Flash(_SIGN_IN_FIRST)), 409
             case reception.NotAnAnswer(error=error):
-                attempted, status = Attempted(posted, {input_of(now.suspension.ask): error.message}), 422
+                said = self._hidden_in(error.message)
+                attempted, status = Attempted(posted, {input_of(now.suspension.ask): said}), 422
         return await self.show(request, now, attempted, status)
+
+    def _hidden_in(self, said: str) -> str:
+        """What is said of an answer, as the page shows it: it may repeat the agent's words, or what was typed."""
+        return shown_with(said, partial(self.room.channel_views.text_on, PAGE))
 
     async def _shown(self, suspension: Suspension) -> Suspension:
         return await self.room.channel_views.whole_on(PAGE, suspension)

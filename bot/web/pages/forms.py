@@ -22,6 +22,7 @@ from channels.grammar.forms import REMARKS, BadForm, read_form
 from core.domain import forms
 from core.domain.forms import Field, FieldKind, NotThat, pick, read_one, read_scalar
 from core.domain.suspension import Ask, ResponseType
+from core.domain.wording import shortened
 
 
 def form_fields(schema: Mapping[str, JsonValue] | None, context: Mapping[str, JsonValue]) -> tuple[Field, ...]:
@@ -130,6 +131,26 @@ class Filled:
     problems: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class FormError:
+    """What is wrong in one input, for the list above the form. ``label`` is what people call the input."""
+
+    input: str
+    label: str
+    message: str
+
+
+_LABELS = {CHOICE: "Your answer", ANSWER: "Your answer", REASON: "Reason", "clarify": "Your question", "to": "To whom"}
+_LONGEST_LABEL = 80
+
+
+def form_errors(fields: Sequence[Field], problems: Mapping[str, str]) -> tuple[FormError, ...]:
+    """Every problem, in the order of the page."""
+    named = {CHOICE: _LABELS[CHOICE], ANSWER: _LABELS[ANSWER], **{one.input: one.label for one in fields}, **_LABELS}
+    labels = {at: shortened(" ".join(label.split()), _LONGEST_LABEL) for at, label in named.items()}
+    return tuple(FormError(at, label, problems[at]) for at, label in labels.items() if at in problems)
+
+
 def read_answer(ask: Ask, posted: Posted) -> Filled:
     """The answer to ``ask`` in ``posted``. Raises :class:`bot.web.pages.forms.BadPost`."""
     filled = _read(ask, posted)
@@ -183,9 +204,12 @@ def _read_fields(ask: Ask, fields: Sequence[Field], posted: Posted) -> Filled:
             if given:
                 values[one.name] = _value(one, given)
             elif one.is_required:
-                values[one.name] = _nothing(one)
-        except NotThat as problem:
+                values[one.name] = _nothing(ask, one)
+        except _Unfilled as problem:
             problems[one.input] = str(problem)
+            continue
+        except NotThat as problem:
+            problems[one.input] = forms.misread(ask.form_schema, one, problem)
             continue
         if one.name in values and (said := forms.refusal(ask.form_schema, one, values[one.name])):
             problems[one.input] = said
@@ -200,13 +224,17 @@ def _given(one: Field, posted: Posted) -> tuple[str, ...]:
     return (text,) if text.strip() else ()
 
 
-def _nothing(one: Field) -> JsonValue:
+class _Unfilled(NotThat):
+    """A required field is empty."""
+
+
+def _nothing(ask: Ask, one: Field) -> JsonValue:
     """The value of an empty required field."""
     if one.nullable:
         return None
     if one.kind in {FieldKind.OPTIONS, FieldKind.LIST}:
         return []
-    raise NotThat("Pick one of these." if one.kind is FieldKind.OPTION else "Fill this in.")
+    raise _Unfilled(forms.unfilled(ask.form_schema, one))
 
 
 def _value(one: Field, given: tuple[str, ...]) -> JsonValue:

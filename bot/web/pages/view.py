@@ -11,7 +11,7 @@ from math import ceil
 
 from bot.web.pages.context import ContextRow, rows
 from bot.web.pages.ended_record import EndView, GivenView, end_view, given_answers
-from bot.web.pages.forms import NOTHING, Posted, form_fields
+from bot.web.pages.forms import NOTHING, FormError, Posted, form_errors, form_fields
 from bot.web.pages.kept_words import TypedWords, kept_words
 from bot.web.pages.markdown import Prose, prose, title_of
 from bot.web.pages.moments import Moment, Reader
@@ -189,6 +189,15 @@ class QuestionView:
 
     def typed_text(self, name: str) -> str:
         return next(iter(self.attempted.posted.all(name)), "")
+
+    @property
+    def errors(self) -> tuple[FormError, ...]:
+        return form_errors(self.fields, self.attempted.problems)
+
+    @property
+    def first_wrong(self) -> str | None:
+        """The input that gets the focus."""
+        return next((one.input for one in self.errors), None)
 
     def problem(self, name: str) -> str | None:
         return self.attempted.problems.get(name)

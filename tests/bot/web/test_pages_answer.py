@@ -16,6 +16,7 @@ from core.domain.answers import GivenAnswer
 from core.domain.people import Actor
 from core.domain.policy import PolicyFields
 from core.domain.suspension import Kind, ResponseType, Resume, Status, Suspension
+from core.errors import InvalidRequest
 from tests.bot.web.pages_world import ALICE, BOB, World, a_world
 
 
@@ -141,7 +142,7 @@ async def test_a_wrong_answer_comes_back_with_what_was_typed_and_the_error_besid
     await browser.get(await world.link_of(ALICE))
     page = await browser.submit(f0="501", f1="careful & slow", f2="1", reason="my reason")
     assert page.status == 422
-    assert "501 is greater than the maximum of 500" in page.text
+    assert "Enter a number of at most 500." in page.text
     assert [page.value(name) for name in ("f0", "f1", "f2", "reason")] == ["501", "careful & slow", "1", "my reason"]
     amount = next(one for one in page.form.inputs if one["name"] == "f0")
     assert amount["aria-invalid"] == "true"
@@ -437,3 +438,84 @@ async def test_the_evidence_of_somebody_signed_in_is_their_session_which_signs_n
     assert re.fullmatch("[0-9a-f]{16}", ended.via.session or "")
     assert f"Alice: by web, account {ALICE}, session {ended.via.session}" in page.text
     assert not any(str(ended.via.session) in cookie for cookie in browser.client.cookies.values())
+
+
+ADDRESS: dict[str, Any] = {
+    "type": "object",
+    "required": ["zip", "mail"],
+    "properties": {
+        "street": {"type": "string"},
+        "zip": {"type": "string", "title": "ZIP code", "pattern": "^[0-9]{5}$", "examples": ["12345"]},
+        "mail": {"type": "string", "title": "Write to", "pattern": "^.+@x$", "examples": ["bo.berg@x"]},
+        "size": {"enum": ["S", "M"], "title": "Size"},
+    },
+}
+
+
+async def test_what_is_wrong_stands_above_the_form_leads_to_its_fields_and_the_first_has_the_focus(
+    world: World,
+) -> None:
+    await world.ask("Where to?", **FORM, form_schema=ADDRESS)
+    browser = world.browser()
+    first = await browser.get(await world.link_of(ALICE))
+    assert 'class="errors"' not in first.html and "autofocus" not in first.html
+    assert "Such as 12345." in first.text
+    page = await browser.submit(f0="Old Road 1", f1="12", f2="", reason="x" * 3_001)
+    assert page.status == 422
+    assert "3 fields need another look Nothing has been recorded." in page.text
+    assert "ZIP code Enter five digits, such as 12345. Write to Fill this in. Reason At most 3000" in page.text
+    assert [link for link in page.links if link.startswith("#")] == ["#f1", "#f2", "#reason"]
+    assert re.findall(r'<\w+ id="(\w+)"[^>]* autofocus', page.html) == ["f1"]
+    assert page.html.count('role="alert"') == 1
+    wrong = {one["name"]: one for one in page.form.inputs if one.get("aria-invalid")}
+    assert wrong.keys() >= {"f1", "f2"}
+    assert (wrong["f1"]["aria-describedby"] or "").split() == ["f1-example", "f1-problem"]
+
+
+async def test_a_choice_that_was_not_made_has_the_focus_on_its_first_option(world: World) -> None:
+    await world.ask("Where to?", **FORM, form_schema={**ADDRESS, "required": ["size"]})
+    browser = world.browser()
+    await browser.get(await world.link_of(ALICE))
+    page = await browser.submit(f3="")
+    assert re.findall(r'<input id="(\w+)" type="radio"[^>]* autofocus', page.html) == ["f3"]
+    await world.ask()
+    await browser.get(await world.link_of(BOB))
+    page = await browser.submit(choice=None)
+    assert re.findall(r'<input id="(\w+)" type="radio"[^>]* autofocus', page.html) == ["choice"]
+    assert "Your answer Pick one of these." in page.text
+
+
+HOSTILE = "<img src=x onerror=alert(1)>\"'{{7*7}}"
+
+
+async def test_the_agent_s_own_words_are_text_and_what_is_secret_in_them_stays_hidden(world: World) -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "a": {
+                "type": "string",
+                "title": HOSTILE,
+                "pattern": "^[0-9]{5}$",
+                "examples": ["12345"],
+                "errorMessage": f"{HOSTILE} or ask carol@example.org",
+            },
+            "b": {"type": "string", "maxLength": 1, "errorMessage": {"maxLength": "شكرا، حرف واحد"}},
+            "c": {"type": "string", "pattern": "^(?:x|.+@example[.]org)$", "examples": ["dave@example.org"]},
+        },
+    }
+    await world.ask("What?", **FORM, form_schema=schema)
+    browser = world.browser()
+    await browser.get(await world.link_of(ALICE))
+    page = await browser.submit(f0="12", f1="ab", f2="y")
+    assert page.status == 422
+    assert "<img" not in page.html.replace('<img src="/static/hand.svg', "")
+    assert page.text.count(HOSTILE) >= 3
+    assert "carol@example.org" not in page.html and "[redacted: e-mail" in page.text
+    assert '<span dir="auto">شكرا، حرف واحد</span>' in page.html
+    assert "dave@example.org" not in page.html
+
+
+async def test_words_that_nobody_would_be_told_are_refused_when_the_question_is_asked(world: World) -> None:
+    schema = {"type": "object", "properties": {"zip": {"type": "string", "errorMessage": {"patern": "Five digits."}}}}
+    with pytest.raises(InvalidRequest, match=r"form_schema\.properties\.zip\.errorMessage has 'patern'"):
+        await world.ask("Where to?", **FORM, form_schema=schema)
