@@ -464,7 +464,7 @@ async def test_what_is_wrong_stands_above_the_form_leads_to_its_fields_and_the_f
     assert page.status == 422
     assert "3 fields need another look Nothing has been recorded." in page.text
     assert "ZIP code Enter five digits, such as 12345. Write to Fill this in. Reason At most 3000" in page.text
-    assert [link for link in page.links if link.startswith("#")] == ["#f1", "#f2", "#reason"]
+    assert [link for link in page.links if link.startswith(("#f", "#r"))] == ["#f1", "#f2", "#reason"]
     assert re.findall(r'<\w+ id="(\w+)"[^>]* autofocus', page.html) == ["f1"]
     assert page.html.count('role="alert"') == 1
     wrong = {one["name"]: one for one in page.form.inputs if one.get("aria-invalid")}
