@@ -106,7 +106,7 @@ lock: ## write the requirements locks anew (needs uv)
 	uv export --frozen --all-groups --all-extras --no-emit-workspace --no-emit-package handraise --no-header -q -o requirements.lock
 	uv export --frozen --no-default-groups --group build --extra otel --extra postgres --no-emit-workspace --no-emit-package handraise --no-header -q -o requirements-prod.lock
 	uv pip compile --python-version 3.12 --universal --generate-hashes --no-header -q tests/openarmature/requirements.in -o tests/openarmature/requirements.txt
-	for group in first second engines; do uv pip compile --python-version 3.11 --universal --generate-hashes --no-header -q tests/adapters/requirements/$$group.in -o tests/adapters/requirements/$$group.txt; done
+	for group in first second third engines; do uv pip compile --python-version 3.11 --universal --generate-hashes --no-header -q tests/adapters/requirements/$$group.in -o tests/adapters/requirements/$$group.txt; done
 
 clean: ## remove .venv and caches
 	rm -rf $(VENV) .venv-openarmature .venv-adapters .venv-newest .venv-coding-agents .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist

@@ -46,6 +46,7 @@ PROGRAMS = {
     "docs/how-to/agents.md": "sdk/tests/test_sdk_client.py",
     "docs/how-to/engines.md": "tests/adapters/engines/recipes.py",
     "docs/how-to/frameworks/agent-framework.md": "tests/adapters/test_pages.py",
+    "docs/how-to/frameworks/crewai.md": "tests/adapters/test_crewai.py",
     "docs/how-to/frameworks/langchain.md": "tests/adapters/test_pages.py",
     "docs/how-to/frameworks/langgraph.md": "tests/adapters/test_langgraph.py",
     "docs/how-to/frameworks/openai-agents.md": "tests/adapters/test_pages.py",

