@@ -174,7 +174,8 @@ class _Kept(FlowPersistence):
         self._inner.save_state(flow_uuid, method_name, state_data)
 
     def load_state(self, flow_uuid: str) -> dict[str, Any] | None:
-        return self._inner.load_state(flow_uuid)
+        state: dict[str, Any] | None = self._inner.load_state(flow_uuid)
+        return state
 
     def save_pending_feedback(
         self, flow_uuid: str, context: PendingFeedbackContext, state_data: dict[str, Any] | BaseModel
@@ -182,7 +183,8 @@ class _Kept(FlowPersistence):
         self._inner.save_pending_feedback(flow_uuid, context, state_data)
 
     def load_pending_feedback(self, flow_uuid: str) -> tuple[dict[str, Any], PendingFeedbackContext] | None:
-        return self._inner.load_pending_feedback(flow_uuid)
+        kept: tuple[dict[str, Any], PendingFeedbackContext] | None = self._inner.load_pending_feedback(flow_uuid)
+        return kept
 
     def clear_pending_feedback(self, flow_uuid: str) -> None:
         """:func:`resume` does it, once the flow has ended."""
