@@ -70,4 +70,4 @@ async function refresh() {
   }
 }
 
-setInterval(() => refresh().catch(() => {}), 1000 * Number(document.body.dataset.inbox));
+addEventListener("DOMContentLoaded", () => listen(document.body.dataset.listens, refresh));

@@ -74,22 +74,4 @@ async function lookAnew() {
   showAnew(new DOMParser().parseFromString(await response.text(), "text/html"));
 }
 
-// A browser has few connections to one host: only the page that is looked at holds one.
-function listen(place) {
-  let source = null;
-  const turn = () => {
-    if (document.hidden) {
-      source?.close();
-      source = null;
-    } else if (!source) {
-      source = new EventSource(place);
-      source.onopen = () => lookAnew().catch(() => {}); // something may have happened before
-      source.onmessage = () => lookAnew().catch(() => {});
-      source.addEventListener("gone", () => location.reload());
-    }
-  };
-  document.addEventListener("visibilitychange", turn);
-  turn();
-}
-
-if (document.body.dataset.live) listen(document.body.dataset.live);
+addEventListener("DOMContentLoaded", () => document.body.dataset.live && listen(document.body.dataset.live, lookAnew));

@@ -30,6 +30,31 @@ function lookAgain(shown) {
   setTimeout(() => location.replace(location.href), 1000 * Number(shown.dataset.again));
 }
 
+// Looks when the server says that something has changed. A browser has few connections to one host: only the page that is looked at holds one. Where there is none to be had, it looks by itself.
+function listen(place, look) {
+  let source = null;
+  let turns = 0;
+  const safely = () => look().catch(() => {});
+  const open = () => {
+    source = new EventSource(place);
+    source.onopen = safely; // something may have happened before
+    source.onmessage = safely;
+    source.addEventListener("gone", () => location.reload());
+    source.onerror = () => {
+      if (source?.readyState === EventSource.CLOSED && !turns) turns = setInterval(() => document.hidden || safely(), 15000);
+    };
+  };
+  const turn = () => {
+    if (!document.hidden && !source) open();
+    if (document.hidden && source) {
+      source.close();
+      source = null;
+    }
+  };
+  document.addEventListener("visibilitychange", turn);
+  turn();
+}
+
 pick();
 document.querySelectorAll("[data-again]").forEach(lookAgain);
 document.querySelectorAll("time[data-utc]").forEach(tellHere);
