@@ -94,3 +94,21 @@ async def test_who_took_part_before_the_upgrade_and_when_it_ended_is_found_after
         (None, 1),
         (None, None),
     ]
+
+
+async def test_history_is_entered_for_what_was_there_whatever_an_older_version_has_let_in(
+    empty_database: Database,
+) -> None:
+    migrate_to(empty_database, "0025")
+    with todays_columns(empty_database, suspensions):
+        await keep(empty_database, numbered(1))
+    told = '{"at": "2026-03-24T09:05:00.000002Z", "value": "\\ud800", "by": "Alice@example.com"}'
+    with empty_database.engine.begin() as conn:
+        conn.exec_driver_sql(f"UPDATE suspensions SET status = 'responded', ended = '{told}'")
+
+    schema.migrate(empty_database)
+
+    with empty_database.engine.connect() as conn:
+        assert list(conn.exec_driver_sql("SELECT identity FROM participants").scalars()) == ["alice@example.com"]
+        [at] = conn.exec_driver_sql("SELECT ended_at FROM suspensions").scalars()
+        assert at % 1_000_000 == 2

@@ -6,6 +6,7 @@ before it counts.
 """
 
 import json
+from datetime import UTC, datetime, timedelta
 
 import sqlalchemy as sa
 from alembic import op
@@ -16,14 +17,8 @@ down_revision = "0025"
 _OUTCOMES = ["suspended_at", "outcome", "ended_at", "attempt", "ended_on", "ended_by"]
 _UNNOTED = sa.text("status <> 'open' AND outcome IS NULL")
 
-_ENDED_AT = {
-    "sqlite": "CAST(strftime('%s', json_extract(ended, '$.at')) AS INTEGER) * 1000000",
-    "postgresql": "CAST(extract(epoch FROM CAST(CAST(ended AS json) ->> 'at' AS timestamptz)) * 1000000 AS bigint)",
-}
-_MEMBER = {"sqlite": "json_extract({json}, '$.{name}')", "postgresql": "(CAST({json} AS json) ->> '{name}')"}
-_EACH = {"sqlite": "json_each({json}) AS one", "postgresql": "json_array_elements(CAST({json} AS json)) AS one"}
-_ELEMENT = {"sqlite": "one.value", "postgresql": "one"}
 _AT_ONCE = 1000
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _STEPS = ((0.8, 4), (0.5, 3), (0.2, 2), (0, 1))
 _WORDS = {"low": 1, "medium": 2, "high": 3, "critical": 4}
 
@@ -51,13 +46,7 @@ def _keep_history() -> None:
         sa.Column("suspension_id", sa.Text(), primary_key=True),
         sqlite_with_rowid=False,
     )
-    op.execute(f"UPDATE suspensions SET ended_at = {_ENDED_AT[dialect]} WHERE ended IS NOT NULL")  # noqa: S608
-    _rank_what_is_risky()
-    for column in ("ended", "claim"):
-        _enter(_MEMBER[dialect].format(json=column, name="by"), "suspensions", column)
-    for column in ("answers", "assigned"):
-        by = _MEMBER[dialect].format(json=_ELEMENT[dialect], name="by")
-        _enter(by, f"suspensions, {_EACH[dialect].format(json=column)}", column)
+    _read_what_is_here()
     op.create_index("ix_participants_suspension", "participants", ["suspension_id"])
     _index("ix_suspensions_ended_at", ["ended_at", "id"], "ended_at IS NOT NULL")
     _index("ix_suspensions_risk", ["risk", "suspended_at", "id"], "risk IS NOT NULL")
@@ -68,23 +57,49 @@ def _index(name: str, columns: list[str], those: str) -> None:
     op.create_index(name, "suspensions", columns, sqlite_where=where, postgresql_where=where)
 
 
-def _enter(by: str, source: str, column: str) -> None:
-    rows = f"SELECT lower({by}), suspensions.suspended_at, suspensions.id FROM {source}"  # noqa: S608
-    those = f"{column} IS NOT NULL AND {by} IS NOT NULL"
-    into = "INSERT INTO participants (identity, suspended_at, suspension_id)"
-    op.execute(f"{into} {rows} WHERE {those} ON CONFLICT DO NOTHING")
-
-
-def _rank_what_is_risky() -> None:
+def _read_what_is_here() -> None:
+    """Here, and not by the database's JSON functions: PostgreSQL's refuse what an older version has let in."""
     conn, last = op.get_bind(), ""
     some = sa.text(
-        "SELECT id, ask FROM suspensions WHERE id > :last AND ask LIKE '%\"risk\"%' ORDER BY id LIMIT :limit"
+        "SELECT id, suspended_at, ask, ended, claim, answers, assigned FROM suspensions"
+        " WHERE id > :last ORDER BY id LIMIT :limit"
     )
     while rows := conn.execute(some, {"last": last, "limit": _AT_ONCE}).all():
         last = rows[-1].id
-        ranked = [{"id": row.id, "risk": rank} for row in rows if (rank := _rank(json.loads(row.ask))) is not None]
-        if ranked:
-            conn.execute(sa.text("UPDATE suspensions SET risk = :risk WHERE id = :id"), ranked)
+        found = [{"id": row.id, "ended_at": _ended_at(row.ended), "risk": _risk(row.ask)} for row in rows]
+        known = [one for one in found if one["ended_at"] is not None or one["risk"] is not None]
+        took_part = [
+            {"identity": one, "suspended_at": row.suspended_at, "id": row.id} for row in rows for one in _people(row)
+        ]
+        if known:
+            conn.execute(sa.text("UPDATE suspensions SET ended_at = :ended_at, risk = :risk WHERE id = :id"), known)
+        if took_part:
+            conn.execute(
+                sa.text(
+                    "INSERT INTO participants (identity, suspended_at, suspension_id)"
+                    " VALUES (:identity, :suspended_at, :id)"
+                ),
+                took_part,
+            )
+
+
+def _ended_at(ended: str | None) -> int | None:
+    if ended is None:
+        return None
+    return (datetime.fromisoformat(json.loads(ended)["at"]) - _EPOCH) // timedelta(microseconds=1)
+
+
+def _people(row: sa.Row[tuple[object, ...]]) -> list[str]:
+    """Whoever ended it, is on it, has answered, or was handed it."""
+    ended, claim, answers, assigned = (
+        json.loads(text) if text else None for text in (row.ended, row.claim, row.answers, row.assigned)
+    )
+    those = [one for one in (ended, claim, *(answers or ()), *(assigned or ())) if one]
+    return sorted({one["by"].lower() for one in those if one.get("by")})
+
+
+def _risk(ask: str) -> int | None:
+    return _rank(json.loads(ask)) if '"risk"' in ask else None
 
 
 def _rank(ask: dict[str, object]) -> int | None:
