@@ -17,9 +17,10 @@ from channels.email.first_screen import Asked, Choosable, Setting, named, set_fo
 from channels.email.quoting import MARKER
 from channels.email.reply_words import reply_words
 from channels.email.view_text import MailBudget, as_text, clean, direction, one_line
-from channels.grammar.forms import form_properties, form_schema_of
+from channels.grammar.forms import field_named, form_properties, form_schema_of
 from core.domain import earlier_answers
 from core.domain.action import HIDDEN, ShownAction, hides
+from core.domain.field_words import described_in, label_of, takes_in
 from core.domain.notice import Message, Notice, NoticeChoice, Purpose
 from core.domain.suspension import Cut, Kind, ResponseType, Sight
 from core.domain.wording import shortened, told_at
@@ -92,6 +93,7 @@ def notice_view(
         "open_first": _OPEN_FIRST.get(needed),
         "how": _how_to_answer(notice, answers_at, needed),
         "fields": list(_fields(notice)) if answers_at else [],
+        "field_notes": list(_field_notes(notice)) if answers_at else [],
         "next_step": shortened(clean(notice.next_step), _LONGEST_SENTENCE) if notice.next_step else None,
         "silence": shortened(clean(notice.silence), _LONGEST_SENTENCE),
         "silence_in_short": _silence_line(notice),
@@ -196,8 +198,29 @@ def _numbers(choices: Sequence[NoticeChoice]) -> str:
 def _fields(notice: Notice) -> Iterator[str]:
     """The fields of a form, one a line to fill in."""
     if notice.response_type is ResponseType.FORM:
-        names = list(form_properties(form_schema_of(notice.form_schema, notice.context)))
-        yield from (one_line(name, _LONGEST_NAME) for name in names[:_MOST_FIELDS])
+        properties = form_properties(form_schema_of(notice.form_schema, notice.context))
+        yield from (_called(name, properties) for name in list(properties)[:_MOST_FIELDS])
+
+
+def _called(name: str, properties: Mapping[str, JsonValue]) -> str:
+    """A field's label, if a reply that names it means this field; else its key."""
+    label = one_line(label_of(name, properties[name]), _LONGEST_NAME)
+    return label if field_named(label, properties) == name else one_line(name, _LONGEST_NAME)
+
+
+def _field_notes(notice: Notice) -> Iterator[str]:
+    """What each field takes, and whether it has to be filled in; nothing of a field that takes any text or none."""
+    if notice.response_type is not ResponseType.FORM or notice.form_schema is None:
+        return
+    properties, needed = form_properties(notice.form_schema), notice.form_schema.get("required")
+    for name in list(properties)[:_MOST_FIELDS]:
+        required = ["needed"] if isinstance(needed, list) and name in needed else []
+        said = "; ".join([*required, *filter(None, [takes_in(described_in(notice.form_schema, name))])])
+        if said:
+            yield f"{_called(name, properties)} — {one_line(said, _LONGEST_NOTE)}"
+
+
+_LONGEST_NOTE = 160
 
 
 def _context(context: Mapping[str, JsonValue], room: MailBudget) -> Iterator[tuple[str, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from pydantic import JsonValue
 
@@ -68,7 +68,7 @@ def read_form(lines: Sequence[str], schema: Mapping[str, JsonValue] | None) -> d
     required fields. Raises :class:`BadForm`.
     """
     properties = form_properties(schema)
-    names = {_plain(str(shown)): name for name, field in properties.items() for shown in (name, _title(field, name))}
+    names = field_names(properties)
     filled: dict[str, str] = {}
     current: str | None = None
     beside = False
@@ -154,12 +154,34 @@ def form_properties(schema: Mapping[str, JsonValue] | None) -> Mapping[str, Json
     return properties if isinstance(properties, dict) else {}
 
 
-def _title(field: JsonValue, name: str) -> JsonValue:
-    return field.get("title", name) if isinstance(field, dict) else name
+def field_names(properties: Mapping[str, JsonValue]) -> Mapping[str, str]:
+    """The field that a written name means: its key, else its label, whatever the case and the accents. What could mean
+    two fields means none."""
+    keys = _only_ones((_plain(name), name) for name in properties)
+    labels = _only_ones((_plain(label_of(name, field)), name) for name, field in properties.items())
+    taken = {_plain(name) for name in properties}
+    return {**{label: name for label, name in labels.items() if label not in taken}, **keys}
+
+
+def field_named(written: str, properties: Mapping[str, JsonValue]) -> str | None:
+    """The field that a line with ``written`` before its colon fills in."""
+    pair = _PAIR.match(f"{written}: x")
+    return field_names(properties).get(_plain(pair[1])) if pair is not None and pair[2] == "x" else None
+
+
+def _only_ones(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    found: dict[str, set[str]] = {}
+    for written, name in pairs:
+        found.setdefault(written, set()).add(name)
+    return {written: next(iter(names)) for written, names in found.items() if written and len(names) == 1}
 
 
 def _plain(key: str) -> str:
-    return re.sub(r"[\W_]+", " ", unicodedata.normalize("NFKC", key)).strip().casefold()
+    """Without case, accents of letters that people leave out, and signs between words. A mark of another script is a
+    letter of its own."""
+    parts = unicodedata.normalize("NFKD", key.replace("ß", "ss"))
+    latin = "".join(one for one in parts if not "\u0300" <= one <= "\u036f")
+    return re.sub(r"[\W_]+", " ", unicodedata.normalize("NFKC", latin)).strip().casefold()
 
 
 def _typed(text: str, field: JsonValue) -> JsonValue:

@@ -121,6 +121,15 @@ def described_in(schema: Schema, name: str) -> Schema:
     return described if isinstance(described, dict) else {}
 
 
+def takes_in(described: Schema) -> str | None:
+    """What the field takes, with an example; ``None`` if its schema says nothing of that."""
+    takes = next(filter(None, (_takes(described, one) for one in ("format", "pattern", "type"))), None)
+    example = example_in(described)
+    if example is None or (takes is not None and ("such as" in takes or takes.startswith("one of"))):
+        return takes
+    return f"such as {example}" if takes is None else f"{takes}, such as {example}"
+
+
 def example_in(described: Schema) -> str | None:
     """The first of the agent's examples that is short, and that the field takes."""
     for one in _list(described.get("examples"))[:_MOST_LISTED]:

@@ -123,3 +123,34 @@ def test_and_nothing_more_than_that(given: str) -> None:
 @pytest.mark.parametrize("figures", ["1²", "²", "1½", ".5", "1 2"])
 def test_a_figure_that_is_raised_or_incomplete_is_no_number(figures: str) -> None:
     assert fill_in(f"amount: {figures}") == Unclear("unfit_field", said="“amount” must be a whole number, such as 12.")
+
+
+LABELLED: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "zip": {"type": "string", "title": "Código postal"},
+        "size": {"type": "string", "title": "Größe"},
+        "a": {"type": "string", "title": "Name"},
+        "b": {"type": "string", "title": "name"},
+        "note": {"type": "string", "title": "zip"},
+        "الرمز": {"type": "string", "title": "رمز البريد"},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("Código postal: 12345", {"zip": "12345"}),
+        ("codigo POSTAL: 12345", {"zip": "12345"}),
+        ("grösse: M", {"size": "M"}),
+        ("رمز البريد: 12345", {"الرمز": "12345"}),
+        ("zip: 12345", {"zip": "12345"}),
+        ("a: Bo", {"a": "Bo"}),
+        ("Name: Bo", None),
+        ("Codigo: 12345", None),
+    ],
+)
+def test_a_field_is_named_by_its_key_or_its_label_and_what_could_be_two_is_none(text: str, meant: object) -> None:
+    reading = read_answer(text.split("\n"), ResponseType.FORM, (), LABELLED)
+    assert reading == (Unclear("unknown_field") if meant is None else Matched(text, value=meant))

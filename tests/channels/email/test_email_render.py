@@ -236,6 +236,25 @@ def test_a_text_question_asks_for_a_reply_and_a_form_shows_its_fields() -> None:
     assert "\n  amount:\n" in form
 
 
+def test_a_form_tells_each_field_by_its_label_what_it_takes_and_whether_it_is_needed() -> None:
+    schema: dict[str, Any] = {
+        "type": "object",
+        "required": ["zip"],
+        "properties": {
+            "zip": {"type": "string", "title": "ZIP code", "pattern": "^[0-9]{5}$", "examples": ["12345"]},
+            "n": {"type": "integer", "title": "a: b"},
+            "note": {"type": "string", "title": "<b>رمز</b>"},
+        },
+    }
+    form = asked(response_type=ResponseType.FORM, choices=(), form_schema=schema)
+    text, page = text_of(form), page_of(form)
+
+    assert "\n  ZIP code:\n  n:\n  <b>رمز</b>:\n" in text
+    assert "\nZIP code — needed; five digits, such as 12345\nn — a whole number, such as 12\n" in text
+    assert "needed; five digits, such as 12345" in page.text_content()
+    assert page.xpath("//b[contains(., 'رمز')]") == []
+
+
 def test_a_huge_context_is_cut_and_says_so() -> None:
     text = text_of(asked(context={f"key{number}": "x" * 100_000 for number in range(60)}))
 
