@@ -53,7 +53,7 @@ class GroupCount(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class CountedGroup:
     """Everything that is counted. ``hour_people`` has how many answers there were of whom, for each hour of the week (0
     is Monday's first) that their question was asked in."""
 
@@ -68,7 +68,7 @@ class Counted:
     deliveries: Sequence[DeliveryCounts]
 
 
-def counted(conn: sa.Connection, period: Period, *, with_people: bool) -> Counted:
+def counted(conn: sa.Connection, period: Period, *, with_people: bool) -> CountedGroup:
     """One statement after the other: whoever else reads has the other connections. ``people`` is empty unless they are
     asked for."""
     groups, hour_people = answers_by_group(conn, period), answers_by_hour(conn, period)
@@ -80,7 +80,7 @@ def counted(conn: sa.Connection, period: Period, *, with_people: bool) -> Counte
         return times_by(conn, period, by, counts)
 
     hour_counts = {hour: sum(people.values()) for hour, people in hour_people.items()}
-    return Counted(
+    return CountedGroup(
         days(conn, period),
         groups,
         hour_people,
@@ -113,7 +113,7 @@ def answers_by_group(conn: sa.Connection, period: Period) -> Sequence[GroupCount
 
 
 def answers_by_hour(conn: sa.Connection, period: Period) -> Mapping[int, Mapping[str, int]]:
-    """:attr:`Counted.hour_people`."""
+    """:attr:`CountedGroup.hour_people`."""
     answers = _asked_in(period, _week_hour(period).label("hour"), _own.ended_by).where(_is_answered).subquery()
     statement = sa.select(*answers.c, sa.func.count().label("number")).group_by(*answers.c)
     found: dict[int, dict[str, int]] = defaultdict(dict)

@@ -20,7 +20,7 @@ from core.domain.vocabulary import AnswerGiven, AttemptDue, Cancelled
 from core.engine.insights import Insights
 from core.errors import Forbidden
 from core.store import insights, schema, suspensions, tables
-from core.store.insights import Counted
+from core.store.insights import CountedGroup
 from core.store.outbox import RowKind, RowStatus
 from tests.clock import ManualClock
 from tests.core.older import migrate_to, todays_columns
@@ -64,7 +64,7 @@ def cancelled(asked: Suspension) -> Suspension:
     return decide(asked, Cancelled("root", None), asked.ask.suspended_at + timedelta(hours=1)).suspension
 
 
-async def counted(database: Database) -> Counted:
+async def counted(database: Database) -> CountedGroup:
     return await database.read(lambda conn: insights.counted(conn, SUMMER, with_people=True))
 
 
