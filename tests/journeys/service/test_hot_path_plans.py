@@ -11,8 +11,10 @@ from typing import Any
 import psycopg
 import pytest
 
+from bot.web.pages.inbox_filters import read_filters
 from core.database.database import Database
 from core.domain.people import Actor, Address, Role
+from core.engine.history import History, Sought
 from core.engine.inbox import Inbox
 from core.store import archive, outages, outbox, suspensions
 from core.store.outbox import RowStatus
@@ -22,6 +24,7 @@ from tests.world import World
 
 GROWING = (
     *("suspensions", "intents", "events", "outbox", "tokens", "idempotency", "seen", "inbox_entries"),
+    "participants",
     "question_search_numbers",
 )
 """Tables that grow with every question."""
@@ -316,3 +319,58 @@ async def test_callbacks_are_read_by_an_index_of_their_status(any_world: World, 
     found = plans(any_world.service.database, chosen)
     assert len(chosen) >= 2
     assert {text: plan for text, plan in found.items() if "ix_outbox_callbacks_by_status" not in plan} == {}
+
+
+HISTORY = {
+    "all": ({"tab": "all"}, "ix_suspensions_listed"),
+    "ended": ({"tab": "all", "ended": "yesterday"}, "ix_suspensions_ended_at"),
+    "risk": ({"tab": "all", "risk": "high"}, "ix_suspensions_risk"),
+    "status": ({"tab": "all", "status": "answered"}, "ix_suspensions_ended"),
+    "open": ({"tab": "all", "status": "open"}, "ix_suspensions_open"),
+}
+"""What an operator looks for in the inbox, and the index that a page of it is read along."""
+
+
+@pytest.mark.parametrize("wanted", HISTORY)
+async def test_a_page_of_the_history_is_read_along_one_index_and_not_sorted(any_world: World, wanted: str) -> None:
+    """The page, the number of all, and of those before it."""
+    query, index = HISTORY[wanted]
+    database, engine = any_world.service.database, any_world.service.engine
+    history = History(database, engine.permissions)
+    filters = read_filters(query, sees_all=True, now=any_world.clock.now(), zone=None)
+    since, before = filters.within(any_world.clock.now(), None)
+    sought = Sought(ended_since=since, ended_before=before, status=filters.status_wanted, risk=filters.risk_rank)
+    operator = Actor("ops@example.com", frozenset({Role.OPERATOR}))
+    async with executed(database) as statements:
+        for place in (None, (any_world.clock.now(), "susp-1")):
+            await history.everything(operator, sought, 50, place)
+    chosen = {text: values for text, values in statements.items() if _is_of_a_list(text)}
+    found = plans(database, chosen, ("seqscan", "sort", "bitmapscan"))
+    assert len(found) >= 4
+    assert {text: plan for text, plan in found.items() if index not in plan or is_sorted(plan)} == {}
+
+
+def _is_of_a_list(text: str) -> bool:
+    """And not of the worker, which looks for what is due meanwhile."""
+    return (
+        text.startswith("SELECT")
+        and "FROM suspensions" in text
+        and "look_at <" not in text
+        and "look_at IS" not in text
+    )
+
+
+async def test_what_somebody_took_part_in_is_read_along_their_entries(any_world: World) -> None:
+    database, engine = any_world.service.database, any_world.service.engine
+    alice = Actor("alice@example.com", frozenset({Role.OPERATOR}))
+    async with executed(database) as statements:
+        await live_through(any_world)
+        for place in (None, (any_world.clock.now(), "susp-1")):
+            await History(database, engine.permissions).mine(alice, Sought(), 50, place)
+        await History(database, engine.permissions).numbers(alice)
+    chosen = {text: values for text, values in statements.items() if "FROM participants" in text}
+    found = plans(database, chosen, ("seqscan", "sort", "bitmapscan"))
+    assert len(found) >= 2
+    by = ("pk_participants", "participants_pkey", "PRIMARY KEY")
+    unfit = {text: plan for text, plan in found.items() if not any(one in plan for one in by) or scanned(plan)}
+    assert unfit == {}
