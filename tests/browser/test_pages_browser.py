@@ -308,6 +308,7 @@ async def test_nothing_sticks_out_on_a_phone_and_a_finger_hits_everything(browse
         for place in [*places, await site.link_of(BOB, long.ask.ref), await site.link_of(BOB, form.ask.ref)]:
             await page.goto(place)
             assert await page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], place
+            await page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
             for one in await page.locator("main button, .choice, .tick, .inbox a, main input[type=text]").all():
                 box = await one.bounding_box()
                 assert box is not None
