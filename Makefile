@@ -73,7 +73,7 @@ openarmature: $(STAMP) ## the adapter over the published engine, in a .venv of i
 adapters: $(STAMP) ## the adapters of agent frameworks with the published ones, MCP, and the recipes of workflow engines (ARGS="--ci": those that .ci/run tries)
 	$(BIN)/python -m tests.adapters $(ARGS)
 
-coding-agents: $(STAMP) ## the hooks under the real Claude Code, Codex and Gemini CLI, with a scripted model (needs npm)
+coding-agents: $(STAMP) ## the hooks under the real Claude Code, Codex and Gemini CLI, and Claude Agent SDK, with a scripted model (needs npm)
 	$(BIN)/python -m tests.coding_agents $(ARGS)
 
 mail: $(STAMP) ## mail through a real postfix and dovecot (needs both installed, and root)
@@ -107,6 +107,7 @@ lock: ## write the requirements locks anew (needs uv)
 	uv export --frozen --no-default-groups --group build --extra otel --extra postgres --no-emit-workspace --no-emit-package handraise --no-header -q -o requirements-prod.lock
 	uv pip compile --python-version 3.12 --universal --generate-hashes --no-header -q tests/openarmature/requirements.in -o tests/openarmature/requirements.txt
 	for group in first second third engines; do uv pip compile --python-version 3.11 --universal --generate-hashes --no-header -q tests/adapters/requirements/$$group.in -o tests/adapters/requirements/$$group.txt; done
+	uv pip compile --python-version 3.11 --universal --generate-hashes --no-header -q tests/coding_agents/agent_sdk.in -o tests/coding_agents/agent_sdk.txt
 
 clean: ## remove .venv and caches
 	rm -rf $(VENV) .venv-openarmature .venv-adapters .venv-newest .venv-coding-agents .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist

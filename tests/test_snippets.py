@@ -47,6 +47,7 @@ PROGRAMS = {
     "docs/how-to/engines.md": "tests/adapters/engines/recipes.py",
     "docs/how-to/frameworks/agent-framework.md": "tests/adapters/test_pages.py",
     "docs/how-to/frameworks/crewai.md": "tests/adapters/test_crewai.py",
+    "docs/how-to/frameworks/claude-agent-sdk.md": "tests/coding_agents/test_claude_agent_sdk.py",
     "docs/how-to/frameworks/langchain.md": "tests/adapters/test_pages.py",
     "docs/how-to/frameworks/langgraph.md": "tests/adapters/test_langgraph.py",
     "docs/how-to/frameworks/openai-agents.md": "tests/adapters/test_pages.py",

@@ -1,4 +1,5 @@
-"""``make coding-agents``: the hooks under the real programs, each with a scripted model on this machine.
+"""``make coding-agents``: the hooks under the real programs, and Claude Agent SDK, each with a scripted model on this
+machine.
 
 Each program that can't be had is named, and the status is then 1: nothing is said about it. What stands behind
 ``python -m tests.coding_agents`` goes to pytest.
@@ -12,6 +13,7 @@ import sys
 
 from handraise.coding_agents.hook_protocol import DISPLAYED, Program
 
+from tests.coding_agents import agent_sdk
 from tests.coding_agents.programs import ROOT, Missing, installed
 
 
@@ -24,9 +26,18 @@ def main(arguments: list[str]) -> int:
         except Missing as problem:
             print(f"{DISPLAYED[program]} is NOT TRIED: {problem}", flush=True)
             missing += 1
+    status = 0
+    try:
+        print(f"Claude Agent SDK: {agent_sdk.installed()}", flush=True)
+        status = agent_sdk.types()
+        found.append(agent_sdk.NAME)
+    except Missing as problem:
+        print(f"Claude Agent SDK is NOT TRIED: {problem}", flush=True)
+        missing += 1
     tests = ["-m", "pytest", "-m", "coding_agents", "-n", "1", "tests/coding_agents", *arguments]
     environ = os.environ | {"HANDRAISE_CODING_AGENTS": ",".join(found)}
-    status = subprocess.run([sys.executable, *tests], cwd=ROOT, env=environ, check=False).returncode if found else 0
+    if found:
+        status = subprocess.run([sys.executable, *tests], cwd=ROOT, env=environ, check=False).returncode or status
     return status or min(missing, 1)
 
 

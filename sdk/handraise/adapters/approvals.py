@@ -16,6 +16,7 @@ from pydantic import JsonValue
 
 from handraise.client import Handraise
 from handraise.errors import AlreadyDenied, ReceiptRefused
+from handraise.execution import Execution
 from handraise.questions import APPROVAL_CHOICES, APPROVE, ApprovalOptions, Options, ResumeTarget
 from handraise.records import SuspensionRecord
 
@@ -138,17 +139,31 @@ class Approvals:
         The receipt is used up right before (:meth:`Handraise.execute_once`). A process that ends between this and the
         end of ``function`` leaves an approval that is used up; the next run tells the model so.
         """
+        execution = await self.use_up(call)
+        if isinstance(execution, str):
+            return execution
+        async with execution:
+            return await function()
+
+    async def use_up(self, call: PendingCall) -> Execution | str:
+        """As :meth:`run`, for a tool that another process runs: uses the receipt up, and then ``call`` may run once.
+        Otherwise what to tell the model. People hear what came of it only if you say so.
+        """
         record = await self._found(call)
         if record is None:
             return NOT_APPROVED
         if not Decision(call, record, "").approved:
             return record.tool_result()
         try:
-            execution = await self._people.execute_once(record.receipt, call.action, when=APPROVE)
+            return await self._people.execute_once(record.receipt, call.action, when=APPROVE)
         except ReceiptRefused as refused:
             return _REFUSED.get(refused.reason, _REFUSED_OTHERWISE)
-        async with execution:
-            return await function()
+
+    async def take_back(self, call: PendingCall, reason: str) -> None:
+        """Takes the question about ``call`` back if there is an open one, so that nobody answers for nothing."""
+        record = await self._found(call)
+        if record is not None and record.is_open:
+            await self._people.cancel(record.id, reason)
 
     def _worded(self, call: PendingCall) -> PendingCall:
         if self._question is None or call.question is not None:
