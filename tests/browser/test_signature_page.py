@@ -59,6 +59,7 @@ async def test_it_can_be_read_by_day_and_by_night_and_nothing_sticks_out(
                 await page.goto(place)
                 assert await page.evaluate(READABLE) == [], place
                 assert await page.evaluate("document.documentElement.scrollWidth") <= SMALL["width"], place
+                await page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
                 for one in await page.locator("main button").all():
                     box = await one.bounding_box()
                     assert box is not None

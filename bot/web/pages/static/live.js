@@ -63,7 +63,7 @@ function showAnew(page) {
       heading.focus();
     }
   }
-  main.querySelectorAll("time[data-utc]").forEach(tellHere);
+  main.querySelectorAll("time[data-utc]").forEach((time) => time.title || tellHere(time)); // a told one stays
   main.querySelectorAll("[data-again]").forEach(lookAgain);
 }
 
