@@ -215,6 +215,12 @@ async def test_what_no_callback_can_help_options_that_allow(world: World, agent:
     assert (agent.files, await questions(world)) == (["ran"], [])
 
 
+async def test_what_no_callback_can_help_what_claude_code_takes_for_harmless(world: World, agent: Agent) -> None:
+    agent.model.turns = [["ls"]]
+    await agent.run()
+    assert (len(agent.model.told), await questions(world)) == (1, [])
+
+
 INTERRUPTED = """\
         from claude_agent_sdk import ClaudeSDKClient
         async with ClaudeSDKClient(options) as client:

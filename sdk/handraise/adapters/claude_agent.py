@@ -51,12 +51,11 @@ def permission_callback(approvals: Approvals) -> CanUseTool:
         call = PendingCall(context.tool_use_id, tool, arguments)
         try:
             return await _decided(approvals, call)
-        except HandraiseError as failure:
-            told = f"{_NOT_FOUND_OUT} {failure}"
         except Exception as failure:  # noqa: BLE001 (whatever it is, it is no)
-            told = f"{_NOT_FOUND_OUT} ({type(failure).__name__})"
-        log.warning("A call of %s is denied, since asking a person has failed: %s", tool, told)
-        return PermissionResultDeny(message=told)
+            kind = type(failure).__name__
+            log.warning("A call is denied, since a person could not be asked: %s.", kind)
+            why = str(failure) if isinstance(failure, HandraiseError) else f"({kind})"
+            return PermissionResultDeny(message=f"{_NOT_FOUND_OUT} {why}")
 
     return can_use_tool
 
