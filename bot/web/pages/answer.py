@@ -42,6 +42,7 @@ WEB = "web"
 LONGEST_QUESTION_BACK = 3000
 
 _NOT_HANDED_OVER = "It was not handed over: the question had already ended."
+_ANSWERED = "Your answer was not recorded: somebody else has just answered."
 _TOO_LATE = "Your answer was not recorded: the question had already ended."
 _NOT_ADDED = "You had given this answer before. The reason that you wrote now was not added to it."
 _NOT_KEPT = "Nothing was kept: the question had already ended."
@@ -227,8 +228,8 @@ class Answering:
             return self.room.renderer.unknown()
         now, attempted, status = replace(visit, suspension=refusal.suspension), Attempted(posted), 409
         match refusal:
-            case reception.TooLate():
-                attempted = Attempted(posted, news=Flash(_TOO_LATE))
+            case reception.TooLate(suspension=found):
+                attempted = Attempted(posted, news=Flash(_TOO_LATE if found.undoable is None else _ANSWERED))
             case reception.HeldByAnother(error=held):
                 attempted = Attempted(posted, news=self._told(visit, held))
             case reception.NotYours(error=error):

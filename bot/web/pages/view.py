@@ -231,7 +231,7 @@ def view_question(
     may_approve = not suspension.to_reveal or sight is Sight.REVEALED
     has_answered = answer_of(suspension, identity) is not None
     state, attempted = state_of(suspension, now), attempted or Attempted()
-    has_form = state is State.OPEN and refusal is None
+    has_form = state is State.OPEN and refusal is None and suspension.undoable is None
     title, rest = title_of(ask.question)
     context, more_context = rows(ask.context)
     return QuestionView(

@@ -62,3 +62,17 @@ async def test_others_are_told_that_it_is_answered_not_with_what(world: World) -
     assert "has answered, and can undo it for a moment." in page.text
     assert "The parcel is lost." not in page.text
     assert "Send answer" not in page.buttons
+
+
+async def test_a_form_that_comes_meanwhile_keeps_its_words(world: World) -> None:
+    asked = await world.ask(responders=(ALICE, BOB), notify_to=ALICE)
+    other = await world.signed_in(BOB)
+    await other.get(f"/q/{asked.ask.ref}")
+    browser = world.browser()
+    await browser.get(await world.link_of(ALICE))
+    await browser.submit(choice="0")
+    page = await other.submit(choice="1", reason="Already refunded.")
+    assert page.status == 409
+    assert "Your answer was not recorded: somebody else has just answered." in page.text
+    assert "Your words were not sent" in page.text
+    assert "Already refunded." in page.text
