@@ -131,3 +131,65 @@ async def begun(
         if process.returncode is None:
             process.kill()
             await process.wait()
+
+
+class Typist:
+    """``handraise`` with somebody at a terminal, who types and reads what is asked."""
+
+    def __init__(self, process: asyncio.subprocess.Process, terminal: int) -> None:
+        self._process, self._terminal = process, terminal
+        self.seen = ""
+
+    async def types(self, line: str, after: str) -> None:
+        """Type ``line`` once ``after`` stands at the end of what is shown."""
+        await self.sees(after)
+        os.write(self._terminal, f"{line}\n".encode())
+
+    async def sees(self, end: str) -> None:
+        async with asyncio.timeout(PATIENCE):
+            while not self.seen.endswith(end):
+                self.seen += (shown := await self._read())
+                assert shown, self.seen
+
+    def interrupt(self) -> None:
+        self._process.send_signal(signal.SIGINT)
+
+    async def ended(self) -> Ran:
+        """``err`` is all that has been shown."""
+        async with asyncio.timeout(PATIENCE):
+            while shown := await self._read():
+                self.seen += shown
+            out, _ = await self._process.communicate()
+        assert self._process.returncode is not None
+        return Ran(self._process.returncode, out.decode(), self.seen)
+
+    async def _read(self) -> str:
+        try:
+            return (await asyncio.to_thread(os.read, self._terminal, 65_536)).decode()
+        except OSError:  # EIO is its end
+            return ""
+
+
+@asynccontextmanager
+async def typing(world: World, *arguments: str, role: str) -> AsyncIterator[Typist]:
+    """``handraise``, started the usual way, with a terminal as its standard input and error. It is killed at the
+    end."""
+    terminal, its_end = os.openpty()
+    tty.setraw(its_end)  # nothing of what is written is changed on its way, and nothing is echoed
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "handraise", *arguments),
+            stdin=its_end,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=its_end,
+            env=environ(world, role),
+        )
+    finally:
+        os.close(its_end)
+    try:
+        yield Typist(process, terminal)
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+        os.close(terminal)

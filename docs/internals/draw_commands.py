@@ -31,7 +31,8 @@ who is asking.
 escapes. `--json` prints the API's own reply; its fields stand in `/openapi.json`.
 
 **Exit status.** 0: done. 1: the service has refused it. 2: it can't begin (configuration, database, port, wrong
-arguments), or the service is away. 130: Ctrl-C while an answer was waited for; the question stays open.
+arguments), or the service is away. 130: Ctrl-C while an answer was waited for, or a form was filled in; the question
+stays open.
 
 `ask --wait` adds three: 3 the answer is a no, 4 nobody answered, 5 the question was taken back. 0 is any other answer,
 and silence that was agreed to mean going on (`--fallback`, a veto window). So `handraise ask "Deploy?" --choice yes
@@ -48,6 +49,7 @@ $ handraise run --question "Drop the old index?" --to group:dba -- psql -c "drop
 $ handraise list --mine
 $ handraise show HR-7F3K
 $ handraise answer HR-7F3K approve --reason "Seen the invoice"
+$ handraise answer HR-9QXA --field amount=20 --field "note=As agreed"
 $ handraise cancel HR-7F3K --reason "No longer needed"
 ```
 """

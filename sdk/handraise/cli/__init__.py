@@ -2,8 +2,9 @@
 
 Read ``app`` first: the commands in order, and how those of another distribution join them. Then ``client``, which
 speaks to the API, and ``terminal``, which alone prints. ``question`` is what ``ask`` and ``run`` ask and wait for,
-``exit_status`` what the answer means to a shell, ``outputs`` what a CI system reads. ``admin`` is for an admin's key;
-``audit`` exports and verifies the audit trail; ``hook`` is what coding agents run, and a failure in it is a no.
+``form_answer`` how ``answer`` fills in a form, ``exit_status`` what the answer means to a shell, ``outputs`` what a CI
+system reads. ``admin`` is for an admin's key; ``audit`` exports and verifies the audit trail; ``hook`` is what coding
+agents run, and a failure in it is a no.
 
 What must never be: an import of typer or httpx at the top of this file or of ``terminal`` (the server imports them),
 or others' words printed other than through ``terminal``.

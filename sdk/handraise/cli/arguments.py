@@ -125,9 +125,14 @@ def context_of(given: Sequence[str]) -> dict[str, Any]:
 
 def action_of(given: str) -> dict[str, Any]:
     """What will run: a JSON object, or ``@FILE`` with one."""
+    return object_of(given, "--action")
+
+
+def object_of(given: str, option: str) -> dict[str, Any]:
+    """A JSON object, or ``@FILE`` with one."""
     if given.startswith("@"):
-        return _object(_content(given[1:], "--action"), "--action", given[1:])
-    return _object(given, "--action", "it")
+        return _object(_content(given[1:], option), option, given[1:])
+    return _object(given, option, "it")
 
 
 def form_of(file: str) -> dict[str, Any]:

@@ -39,7 +39,8 @@ def card(found: Record, notice: Record, entries: Sequence[Record]) -> Iterator[L
     if notice.get("url"):
         yield _IN, str(notice["url"])
     if is_open:
-        yield _IN, f"Answer it: handraise answer {ref} VALUE. What has happened: handraise timeline {ref}"
+        value = "" if found["response_type"] == "form" else " VALUE"
+        yield _IN, f"Answer it: handraise answer {ref}{value}. What has happened: handraise timeline {ref}"
 
 
 def _notice(notice: Record) -> Iterator[Line]:

@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import quote
 
@@ -21,6 +22,19 @@ _LONGEST_WAIT = 55
 _BETWEEN_TRIES = 1.0
 _AWAY = 2
 _DENIED = "already_denied"
+_UNFIT = "invalid_answer"
+_VALUE = "value."
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedFields:
+    """A form that does not fit. ``by_name`` says what is wrong in each field; empty if no field alone is."""
+
+    message: str
+    by_name: dict[str, str]
+
+    def stop(self) -> NoReturn:
+        stop(self.message, 1)
 
 
 class Client:
@@ -53,6 +67,14 @@ class Client:
         """``key`` is sent as ``Idempotency-Key``; a request that has none must not be repeated with ``patience``."""
         headers = {} if key is None else {"Idempotency-Key": key}
         return self._read(self._send("POST", path, patience, json=body, headers=headers))
+
+    def answer(self, path: str, body: dict[str, Any]) -> Any:
+        """The reply to a form's answer, or :class:`RefusedFields`. Any other refusal ends the command."""
+        response = self._send("POST", path, json=body)
+        if response.status_code != 422 or (detail := _detail(response)).get("error") != _UNFIT:
+            return self._read(response)
+        wrong = {one["path"].removeprefix(_VALUE): one["message"] for one in detail.get("fields") or []}
+        return RefusedFields(_refusal(response), wrong)
 
     def delete(self, path: str) -> Any:
         return self._read(self._send("DELETE", path))
@@ -136,6 +158,15 @@ def _refusal(response: httpx.Response) -> str:
         return f"{detail['message']} ({detail['error']}){why}"
     except (ValueError, KeyError, TypeError):
         return f"status {response.status_code}"
+
+
+def _detail(response: httpx.Response) -> dict[str, Any]:
+    """The error envelope; empty if it is none."""
+    try:
+        detail = response.json()["detail"]
+    except (ValueError, KeyError, TypeError):
+        return {}
+    return detail if isinstance(detail, dict) else {}
 
 
 def _several(response: httpx.Response) -> list[str]:

@@ -46,6 +46,20 @@ def warn(text: str) -> None:
     print(visible(text), file=sys.stderr)
 
 
+def is_attended() -> bool:
+    """Whether somebody is there to be asked: who types, and sees what is asked."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def prompt(text: str) -> str:
+    """What is typed after ``text``, which stands on standard error. Raises :class:`EOFError` at Ctrl-D."""
+    print(visible(text), end="", file=sys.stderr, flush=True)
+    typed = sys.stdin.readline()
+    if not typed:
+        raise EOFError
+    return typed.rstrip("\r\n")
+
+
 def give(text: str) -> None:
     """Output for a program, on standard output: unchanged, except at a terminal."""
     if sys.stdout.isatty():
