@@ -27,10 +27,19 @@ async def insights(
     actor: Operator,
     since: Annotated[
         str | None,
-        Query(max_length=32, description="The first day (`2026-03-01`), or how many days (`30d`, the default)."),
+        Query(
+            max_length=32,
+            description="The first day (`2026-03-01`), or how many days (`30d`, the default).",
+            json_schema_extra={"pattern": r"^([1-9][0-9]{0,2}d|[0-9]{4}-[0-9]{2}-[0-9]{2})$"},
+        ),
     ] = None,
     until: Annotated[
-        str | None, Query(max_length=32, description="The last day (`2026-03-31`); today if it is left out.")
+        str | None,
+        Query(
+            max_length=32,
+            description="The last day (`2026-03-31`); today if it is left out.",
+            json_schema_extra={"pattern": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"},
+        ),
     ] = None,
     time_zone: Annotated[
         str | None,

@@ -61,6 +61,9 @@ MESSAGES = re.compile(
     r"|A coordinator ends in the future\."
     r"|Two phases have the same name\."
     r"|That phase declares no output of this name\."
+    r"|since: (this day is after .*|at most .*)"
+    r"|(since|until): write .*a day such as 2026-03-01\."  # 2026-02-30
+    r"|time_zone: there is none of this name; .*"
     r"|(This path leads nowhere in the state|append needs a list at this path)\.",
     re.DOTALL,
 )

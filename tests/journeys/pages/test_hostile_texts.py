@@ -25,7 +25,8 @@ summary table tbody td textarea th thead time title tr ul
 TAGS = frozenset(_TAGS.split())
 _ATTRIBUTES = """
 action alt aria-controls aria-describedby aria-hidden aria-invalid aria-label aria-labelledby autocomplete
-charset checked class colspan content data-clock data-filtered data-filters data-utc datetime defer dir
+charset checked class colspan content data-again data-clock data-filtered data-filters data-live data-part
+data-utc datetime defer dir
 disabled for formnovalidate height hidden href id inputmode lang maxlength method name open readonly rel
 required role rows scope src tabindex title type value width
 """

@@ -20,6 +20,8 @@ from tests.vendors.slack_blocks import texts
 from tests.world import World, running
 
 ALICE, BOB = "alice@example.com", "bob@example.com"
+BESIDE = ["I'm on it", "Ask back…", "Hand over…"]
+"""The buttons beside the answers."""
 DROPS = {"sql": [f"DROP TABLE customers_{number}" for number in range(2_000)]}
 FEWER = {"sql": DROPS["sql"][:300]}
 """More than a message of Slack's has room for, and less than its modal."""
@@ -66,7 +68,7 @@ async def test_a_cut_action_has_no_live_approval_in_slack_and_its_page_approves(
     world = any_world
     asked, message = await asked_in_slack(world, action=DROPS)
     assert "customers_1999" not in shown(message)
-    assert labels(message) == ["Open to read all and answer", "Keep them", "I'm on it"]
+    assert labels(message) == ["Open to read all and answer", "Keep them", *BESIDE]
     await world.slack.click("U0ALICE", forged(asked, message, 0), "ans:0")
     told = await world.slack.expect_private("U0ALICE", "longer than its message")
     assert f"/q/{asked['ref']}" in told.text
@@ -81,7 +83,7 @@ async def test_a_cut_action_is_denied_where_it_is_met(any_world: World) -> None:
 
 async def test_slacks_modal_shows_a_longer_action_whole_and_approves_it(world: World) -> None:
     asked, message = await asked_in_slack(world, action=FEWER)
-    assert labels(message) == ["Open to read all and answer", "Keep them", "I'm on it", "Open"]
+    assert labels(message) == ["Open to read all and answer", "Keep them", *BESIDE, "Open"]
     await world.press("U0ALICE", message, "Open to read all and answer")
     view = await world.slack.expect_view("U0ALICE")
     assert "customers_299" in "".join(texts(view.content["blocks"]))
@@ -188,7 +190,7 @@ async def test_personal_data_in_an_action_is_masked_on_every_channel(world: Worl
 async def test_with_a_high_risk_a_masked_payee_is_not_approved_where_it_is_hidden(any_world: World) -> None:
     world = any_world
     asked, message = await asked_in_slack(world, action=PAYMENT, **HIGH)
-    assert labels(message) == ["Open to see what is hidden and answer", "Keep them", "I'm on it"]
+    assert labels(message) == ["Open to see what is hidden and answer", "Keep them", *BESIDE]
     await world.slack.click("U0ALICE", forged(asked, message, 0), "ans:0")
     await world.slack.expect_private("U0ALICE", "part of what will run is hidden here")
     assert await ended(world, asked) is None
