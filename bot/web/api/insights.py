@@ -30,7 +30,8 @@ async def insights(
         Query(
             max_length=32,
             description="The first day (`2026-03-01`), or how many days (`30d`, the default).",
-            json_schema_extra={"pattern": r"^([1-9][0-9]{0,2}d|[0-9]{4}-[0-9]{2}-[0-9]{2})$"},
+            examples=["30d"],
+            json_schema_extra={"pattern": r"^([1-9][0-9]{0,2}d|[0-9]{4}-[0-9]{2}-[0-9]{2})?$"},
         ),
     ] = None,
     until: Annotated[
@@ -38,12 +39,17 @@ async def insights(
         Query(
             max_length=32,
             description="The last day (`2026-03-31`); today if it is left out.",
-            json_schema_extra={"pattern": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"},
+            examples=["2026-03-31"],
+            json_schema_extra={"pattern": r"^([0-9]{4}-[0-9]{2}-[0-9]{2})?$"},
         ),
     ] = None,
     time_zone: Annotated[
         str | None,
-        Query(max_length=64, description="The time zone of days and hours, such as `Europe/Berlin`. By default yours."),
+        Query(
+            max_length=64,
+            description="The time zone of days and hours, such as `Europe/Berlin`. By default yours.",
+            examples=["Europe/Berlin"],
+        ),
     ] = None,
 ) -> Response:
     """A question counts on the day on which it was asked. Single persons are told apart only with `insights.persons`;
