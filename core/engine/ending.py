@@ -29,7 +29,8 @@ def due_signal(
 ) -> AttemptDue | DeadlineReached:
     """What the clock says to an open suspension. ``intent`` must be locked in this transaction."""
     deadline = transitions.surroundings.must_end_by(tx, intent, suspension.ask.suspended_at)
-    if deadline_came_first(deadline, suspension.expires_at, now):
+    ends_at = suspension.expires_at if suspension.undoable is None else suspension.undoable.until
+    if deadline_came_first(deadline, ends_at, now):
         return DeadlineReached()
     if suspension.ask.kind is not Kind.VETO:
         return AttemptDue()
