@@ -62,63 +62,37 @@ class Chosen:
 
 
 @dataclass(frozen=True, slots=True)
-class OnIt:
+class Press:
+    """A button of a question's that is no answer."""
+
+    by: Who
+    ref: str
+    delivery: str
+    reach: Reach
+
+
+class OnIt(Press):
     """ "I'm on it" was pressed."""
 
-    by: Who
-    ref: str
-    delivery: str
-    reach: Reach
 
-
-@dataclass(frozen=True, slots=True)
-class GivesBack:
+class GivesBack(Press):
     """ "Give back" was pressed."""
 
-    by: Who
-    ref: str
-    delivery: str
-    reach: Reach
 
-
-@dataclass(frozen=True, slots=True)
-class WantsToAsk:
+class WantsToAsk(Press):
     """ "Ask back…" was pressed."""
 
-    by: Who
-    ref: str
-    delivery: str
-    reach: Reach
 
-
-@dataclass(frozen=True, slots=True)
-class WantsToHandOver:
+class WantsToHandOver(Press):
     """ "Hand over…" was pressed."""
 
-    by: Who
-    ref: str
-    delivery: str
-    reach: Reach
 
-
-@dataclass(frozen=True, slots=True)
-class TakenBack:
+class TakenBack(Press):
     """ "Undo" was pressed."""
 
-    by: Who
-    ref: str
-    delivery: str
-    reach: Reach
 
-
-@dataclass(frozen=True, slots=True)
-class WantsModal:
+class WantsModal(Press):
     """ "Answer…" was pressed."""
-
-    by: Who
-    ref: str
-    delivery: str
-    reach: Reach
 
 
 @dataclass(frozen=True, slots=True)

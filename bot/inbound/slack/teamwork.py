@@ -21,6 +21,7 @@ from channels.slack.interactions import (
     GivesBack,
     HandedOver,
     OnIt,
+    Press,
     Reach,
     TakenBack,
     WantsToAsk,
@@ -31,7 +32,7 @@ from channels.slack.payloads import Sign
 from core.domain.suspension import Suspension
 from core.engine.collaboration import Collaboration
 from core.engine.reception import would_refuse
-from core.errors import HandraiseError, NotClaimed, NothingToUndo
+from core.errors import HandraiseError, NothingToUndo
 
 log = structlog.get_logger(__name__)
 
@@ -59,10 +60,8 @@ class SlackTeamwork:
             return visit
         try:
             await self.collaboration.engine.release(visit.suspension.id, visit.actor)
-        except NotClaimed as refused:
+        except HandraiseError as refused:  # they hold no claim, or it is over
             return SaidPrivately(refused.message)
-        except HandraiseError as over:
-            return self._over(over)
         log.info("slack.claim_given_back", ref=visit.ref)
         return SaidPrivately(notes.GIVEN_BACK)
 
@@ -123,17 +122,12 @@ class SlackTeamwork:
         log.info("slack.handed_over", ref=visit.ref)
         return Applied()
 
-    async def _may_answer(self, pressed: WantsToAsk | WantsToHandOver) -> SlackVisit | SaidPrivately:
+    async def _may_answer(self, pressed: Press) -> SlackVisit | SaidPrivately:
         visit = await self._visit(pressed)
         if isinstance(visit, SaidPrivately):
             return visit
         refused = would_refuse(visit.suspension, visit.actor, self.answers.permissions)
         return visit if refused is None else await self.answers.refused(refused, visit)
 
-    async def _visit(
-        self, pressed: OnIt | GivesBack | TakenBack | WantsToAsk | WantsToHandOver
-    ) -> SlackVisit | SaidPrivately:
+    async def _visit(self, pressed: Press) -> SlackVisit | SaidPrivately:
         return await self.answers.visit(pressed.by, pressed.ref, pressed.delivery, pressed.reach)
-
-    def _over(self, error: HandraiseError) -> SaidPrivately:
-        return SaidPrivately(error.message)
