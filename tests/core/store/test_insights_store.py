@@ -113,6 +113,18 @@ async def test_hours_of_the_week_follow_the_change_of_the_clocks(database: Datab
     assert [(one.weekday, one.hour) for one in shown.hours] == [(6, 0), (7, 1), (7, 3)]
 
 
+async def test_a_year_in_which_the_clocks_change_twice(database: Database) -> None:
+    year = Period(date(2026, 1, 1), date(2026, 12, 31), BERLIN)
+    await keep(
+        database,
+        answered(asked(1, "2026-01-05T08:00:00Z"), 1),  # Monday, 09:00
+        answered(asked(2, "2026-07-06T08:00:00Z"), 2),  # Monday, 10:00 by summer time
+        answered(asked(3, "2026-12-07T08:00:00Z"), 3),  # Monday, 09:00
+    )
+    found = await database.read(lambda conn: insights.counted(conn, year, with_people=False))
+    assert found.hours == {9: took(2, 2, 2.8), 10: took(1, 2, 2)}
+
+
 async def test_clocks_that_are_put_back_have_a_day_of_25_hours(database: Database) -> None:
     autumn = Period(date(2026, 10, 25), date(2026, 10, 25), BERLIN)
     await keep(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from bot.sandbox.slack.world import Message
 from tests.vendors.slack import shown
 from tests.world import CHANNEL, World
@@ -61,11 +63,13 @@ async def test_it_is_handed_over_to_somebody_of_the_directory(any_world: World) 
     assert "carol@example.com" in shown(before(world, "BOB"))
 
 
-async def test_a_stranger_gets_no_modal_and_no_names(world: World) -> None:
+@pytest.mark.parametrize("user", ["U0EVE", "U0CAROL"])
+async def test_who_may_not_answer_gets_no_modal_and_no_names(world: World, user: str) -> None:
     await world.ask(notify_to=f"slack:{CHANNEL}", responders=["group:finance"])
     [message] = world.slack.workspace.messages
-    await world.press("U0EVE", message, "Hand over…")
-    assert not any(view.user == "U0EVE" for view in world.slack.workspace.views.values())
+    for label in ("Hand over…", "Ask back…"):
+        await world.press(user, message, label)
+    assert not any(view.user == user for view in world.slack.workspace.views.values())
 
 
 async def test_a_choice_that_wants_it_is_confirmed(world: World) -> None:
