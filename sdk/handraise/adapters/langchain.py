@@ -12,10 +12,10 @@ from typing import Any, TypeAlias
 
 from langchain.agents.middleware import AgentMiddleware
 from langchain.agents.middleware.types import ToolCallRequest
-from langchain_core.messages import ToolMessage
+from langchain_core.messages import ToolCall, ToolMessage
 from langgraph.types import Command
 
-from handraise.adapters.approvals import Approvals
+from handraise.adapters.approvals import Approvals, PendingCall
 from handraise.adapters.langgraph import approval
 
 Ran: TypeAlias = ToolMessage | Command[Any]
@@ -32,6 +32,10 @@ class PeopleApprove(AgentMiddleware[Any, Any, Any]):
         super().__init__()
         self.approvals, self.needing = approvals, frozenset(tools)
 
+    def pending(self, call: ToolCall) -> PendingCall:
+        """Waits for a person."""
+        return approval(call["name"], call["args"], key=call["id"])
+
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Ran]]
     ) -> Ran:
@@ -39,8 +43,7 @@ class PeopleApprove(AgentMiddleware[Any, Any, Any]):
         call = request.tool_call
         if call["name"] not in self.needing:
             return await handler(request)
-        pending = approval(call["name"], call["args"], key=call["id"])
-        ran = await self.approvals.run(pending, lambda: handler(request))
+        ran = await self.approvals.run(self.pending(call), lambda: handler(request))
         if not isinstance(ran, str):
             return ran
         return ToolMessage(ran, name=call["name"], tool_call_id=call["id"], status="error")

@@ -8,27 +8,25 @@ Source: ``langchain.agents.middleware.human_in_the_loop`` 1.5.2; how to use it: 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from langchain.agents.middleware import AgentMiddleware
-from langchain.agents.middleware.types import ToolCallRequest
-from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.messages import AIMessage, ToolCall
 from langchain_core.runnables import RunnableConfig
 from langgraph.pregel import Pregel
 from langgraph.types import Command, Interrupt, StateSnapshot
 from pydantic import JsonValue
 
 from handraise.adapters.approvals import Approvals, Decision, PendingCall
-from handraise.adapters.langchain import Ran
+from handraise.adapters.langchain import PeopleApprove
 
 Answer: TypeAlias = dict[str, JsonValue]
 NO_PERSON = "No person has rejected it; LangChain writes so of every call that does not run."
 _ASKS = "What do you answer to {tool}?"
 
 
-class ApprovedOnce(AgentMiddleware[Any, Any, Any]):
+class ApprovedOnce(PeopleApprove):
     """Each call of one of ``tools`` runs once, and only with the arguments that a person has approved.
 
     Stand behind ``HumanInTheLoopMiddleware``, last in the list. What another client of the interrupts has edited is
@@ -36,22 +34,9 @@ class ApprovedOnce(AgentMiddleware[Any, Any, Any]):
     refused.
     """
 
-    def __init__(self, approvals: Approvals, tools: Collection[str]) -> None:
-        super().__init__()
-        self.approvals, self.needing = approvals, frozenset(tools)
-
-    async def awrap_tool_call(
-        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Ran]]
-    ) -> Ran:
-        """Called by LangChain around each tool call."""
-        call = request.tool_call
-        if call["name"] not in self.needing:
-            return await handler(request)
-        pending = PendingCall(str(call["id"]), call["name"], call["args"])
-        ran = await self.approvals.run(pending, lambda: handler(request))
-        if not isinstance(ran, str):
-            return ran
-        return ToolMessage(ran, name=call["name"], tool_call_id=call["id"], status="error")
+    def pending(self, call: ToolCall) -> PendingCall:
+        """It has waited already."""
+        return PendingCall(str(call["id"]), call["name"], call["args"])
 
 
 @dataclass(frozen=True, slots=True)
